@@ -1,0 +1,1 @@
+"""An edge-device network emulator for decentralized online learning under delayed feedback."""

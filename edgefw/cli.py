@@ -1,0 +1,178 @@
+"""The command line: parse, call one function."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from edgefw.errors import EdgefwError, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXAMPLES = """\
+examples:
+  edgefw scenarios list                         what there is to run
+  edgefw simulate default                       simulate it, and look at the summary
+  edgefw simulate paper-distributed --set network.topology=grid --seeds 3
+  edgefw reproduce table2                       the paper's table beside ours
+  edgefw data list                              which data sets are on this machine
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit code: 0 done, 1 failed, 2 wrong input, 130 interrupted."""
+    arguments = _parser().parse_args(argv)
+    try:
+        arguments.call(arguments)
+    except EdgefwError as error:
+        print(f"edgefw: {error}", file=sys.stderr)  # noqa: T201 - this is the user interface
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("edgefw: interrupted", file=sys.stderr)  # noqa: T201
+        return 130
+    except BrokenPipeError:  # the reader of our output has gone: `edgefw ... | head`
+        sys.stderr.close()
+        return 1
+    return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    """Wrong options in one line, like every other mistake."""
+
+    def error(self, message: str) -> Any:
+        self.exit(2, f"edgefw: {message}; see `{self.prog} --help`\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="edgefw",
+        description="Emulates a network of edge devices that learn online from late feedback.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"edgefw {version('edgefw')}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    _add_simulate(commands)
+    _add_reproduce(commands)
+    _add_scenarios(commands)
+    _add_data(commands)
+    return parser
+
+
+def _add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "scenario", metavar="SCENARIO", help="a scenario file, or a name from `edgefw scenarios list`"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        dest="overrides",
+        help="override a field, such as network.agents=30 or delays.0.rounds=50 (may be repeated)",
+    )
+
+
+def _add_simulate(commands: Any) -> None:
+    parser = commands.add_parser("simulate", help="run a scenario as arrays, without a network")
+    _add_scenario_arguments(parser)
+    parser.add_argument(
+        "--seeds", type=_positive, default=1, metavar="N", help="run N seeds, the scenario's and on"
+    )
+    parser.add_argument("--out", metavar="DIR", help="the run folder (default: runs/<name>-<time>)")
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    parser.add_argument(
+        "--no-regret", action="store_true", help="losses only: do not look for the best fixed point"
+    )
+    parser.add_argument(
+        "--jobs", type=_positive, metavar="N", help="processes at a time (default: all cores)"
+    )
+    parser.set_defaults(call=_simulate)
+
+
+def _simulate(arguments: argparse.Namespace) -> None:
+    from edgefw.commands import simulate  # noqa: PLC0415 - what one command needs, the others do not load
+
+    simulate.run(
+        arguments.scenario,
+        arguments.overrides,
+        seeds=arguments.seeds,
+        out=arguments.out,
+        as_json=arguments.json,
+        with_regret=not arguments.no_regret,
+        jobs=arguments.jobs,
+    )
+
+
+def _add_reproduce(commands: Any) -> None:
+    parser = commands.add_parser("reproduce", help="run the paper's experiments and compare")
+    parser.add_argument(
+        "target", metavar="TARGET", help="table1, table2, figure2, figure3, figure4 or regret"
+    )
+    parser.add_argument("--quick", action="store_true", help="a small version of it, in about a minute")
+    parser.add_argument("--seeds", type=_positive, metavar="N", help="how many seeds (default: 3)")
+    parser.add_argument("--out", metavar="DIR", help="where data and figures go (default: results/<target>)")
+    parser.add_argument(
+        "--jobs", type=_positive, metavar="N", help="processes at a time (default: all cores)"
+    )
+    parser.set_defaults(call=_reproduce)
+
+
+def _reproduce(arguments: argparse.Namespace) -> None:
+    from pathlib import Path  # noqa: PLC0415
+
+    from edgefw.experiments import reproduce  # noqa: PLC0415
+
+    if arguments.target not in reproduce.TARGETS:
+        raise unknown("target", arguments.target, reproduce.TARGETS)
+    out = Path(arguments.out or f"results/{arguments.target}")
+    reproduce.run(
+        arguments.target, quick=arguments.quick, seeds=arguments.seeds, out=out, jobs=arguments.jobs
+    )
+
+
+def _add_scenarios(commands: Any) -> None:
+    parser = commands.add_parser(
+        "scenarios", help="list the ready-made scenarios, show one, or print the schema"
+    )
+    actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=_Parser)
+    listing = actions.add_parser("list", help="names and what they are about")
+    listing.set_defaults(call=lambda _: _scenario_command().list_all())
+    show = actions.add_parser("show", help="a scenario with every default written out")
+    _add_scenario_arguments(show)
+    show.set_defaults(call=lambda a: _scenario_command().show(a.scenario, a.overrides))
+    schema = actions.add_parser("schema", help="the JSON schema of a scenario file, for editors")
+    schema.set_defaults(call=lambda _: _scenario_command().schema())
+
+
+def _scenario_command() -> Any:
+    from edgefw.commands import scenarios  # noqa: PLC0415
+
+    return scenarios
+
+
+def _add_data(commands: Any) -> None:
+    parser = commands.add_parser("data", help="list, fetch or locate data sets")
+    actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=_Parser)
+    listing = actions.add_parser("list", help="which data sets there are, and where")
+    listing.set_defaults(call=lambda _: _data_command().list_all())
+    for name, summary in (("fetch", "download one, with its checksums"), ("path", "print where one is")):
+        action = actions.add_parser(name, help=summary)
+        action.add_argument("name", metavar="NAME", help="fashion-mnist or mnist")
+        action.set_defaults(call=lambda a, name=name: getattr(_data_command(), name)(a.name))
+
+
+def _data_command() -> Any:
+    from edgefw.commands import data  # noqa: PLC0415
+
+    return data
+
+
+def _positive(text: str) -> int:
+    value = int(text) if text.isdecimal() else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value

@@ -1,0 +1,1 @@
+"""What the command line calls: one file a command."""

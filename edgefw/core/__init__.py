@@ -1,0 +1,1 @@
+"""The algorithms, in numpy alone: no clock, no sockets, no logging."""

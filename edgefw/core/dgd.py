@@ -1,0 +1,84 @@
+"""Delayed gradient descent with projections: of one learner (DGD), and of a network that mixes with W."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from edgefw.core.messages import Feedback, Frame, Play, in_order, mix
+from edgefw.errors import FrameError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+
+    from edgefw.problem.feasible import FeasibleSet
+    from edgefw.problem.feasible.base import Real
+
+
+class Dgd:
+    """DGD: x = project(x - eta * sum of the gradients that arrived)."""
+
+    def __init__(self, feasible: FeasibleSet, rate: float, dtype: np.dtype[Any]) -> None:
+        self._feasible, self._rate = feasible, rate
+        self._x: Real = feasible.start().astype(dtype)
+
+    def play(self, t: int) -> Play:
+        """Return x as the arrivals so far have left it."""
+        return Play(t, self._x, [self._x])
+
+    def update(self, t: int, arrivals: Sequence[Feedback]) -> None:  # noqa: ARG002 - any round will do
+        """Take one projected step along all that arrived."""
+        if arrivals:
+            self._x = self._feasible.project(self._x - self._rate * _total(arrivals))
+
+
+class DistributedDgd:
+    """One agent of distributed delayed gradient descent: x_i = project(sum_j w_ij x_j - eta * arrived).
+
+    The same contract as `De2mfw`, with K = 1: one exchange, of plays, a round.
+    """
+
+    K = 1
+
+    def __init__(
+        self,
+        agent: int,
+        weights: Mapping[int, float],
+        feasible: FeasibleSet,
+        rate: float,
+        dtype: np.dtype[Any],
+    ) -> None:
+        self.agent = agent
+        self.neighbours = tuple(sorted(j for j in weights if j != agent))
+        self._weights, self._feasible, self._rate = dict(weights), feasible, rate
+        self._x: Real = feasible.start().astype(dtype)
+        self._arrivals: Sequence[Feedback] = ()
+        self._t = 0
+        self.applied = 0
+
+    def start_sweep(self, t: int, arrivals: Sequence[Feedback]) -> Frame:
+        """Take F_{t-1}; return the frame (t, 1), which carries the play of round t-1."""
+        self._t, self._arrivals = t, arrivals
+        self.applied += len(arrivals)
+        return Frame(self.agent, t, 1, self._x, None)
+
+    def advance(self, frames: Mapping[int, Frame]) -> Frame | Play:
+        """Mix, step, project; return the play of round t."""
+        if sorted(frames) != list(self.neighbours):
+            raise FrameError(f"agent {self.agent} needs a frame of each of {list(self.neighbours)}")
+        y = mix(self._weights, {**{j: f.iterate for j, f in frames.items()}, self.agent: self._x})
+        assert y is not None  # noqa: S101 - an iterate is never None
+        if self._arrivals:
+            y -= self._rate * _total(self._arrivals)
+        self._x = self._feasible.project(y)
+        return Play(self._t, self._x, [self._x])
+
+
+def _total(arrivals: Sequence[Feedback]) -> Real:
+    """Return the sum of the arrived gradients at plays, by round; (C, m)."""
+    ordered = in_order(arrivals)
+    total = ordered[0].gradient(0)
+    for feedback in ordered[1:]:
+        total = total + feedback.gradient(0)
+    return total

@@ -1,0 +1,36 @@
+"""Regret and the paper's total loss, from the global losses of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Losses = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Comparator:
+    """The best fixed point's loss over the rounds played, known to lie in [value - gap, value].
+
+    `value` is the loss of a point of the set, `gap` its certified distance from the optimum.
+    """
+
+    value: float
+    gap: float
+
+
+def total_loss(losses: Losses) -> float:
+    """Return sum_t max_i F_t(x_t^i), the paper's total loss; `losses` is (rounds, n)."""
+    return float(losses.max(axis=1).sum())
+
+
+def cumulative_loss(losses: Losses) -> Losses:
+    """Return sum_t F_t(x_t^i) for every agent; `losses` is (rounds, n), the result (n,)."""
+    return np.asarray(losses.sum(axis=0))
+
+
+def network_regret(losses: Losses, comparator: Comparator) -> float:
+    """Return max_i (sum_t F_t(x_t^i) - value); the true one is this or more, by at most the gap."""
+    return float(cumulative_loss(losses).max() - comparator.value)

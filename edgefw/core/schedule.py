@@ -1,0 +1,66 @@
+"""Step sizes eta_k and the oracle rate zeta: as in the published experiments, or as in the theorems."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Steps = NDArray[np.float64]
+
+
+def sub_iterations(T: int) -> int:
+    """Return K = ceil(sqrt(T)), the number of oracles of an agent.
+
+    >>> sub_iterations(1000)
+    32
+    """
+    return math.isqrt(T - 1) + 1 if T > 0 else 0
+
+
+def experiment_steps(K: int) -> Steps:
+    """Return eta_k = min(1, 1/(k+3)) for k = 1..K, the steps of the published runs; shape (K,)."""
+    return np.asarray(1.0 / (np.arange(1, K + 1) + 3.0), dtype=np.float64)
+
+
+def theorem_steps(K: int, *, G: float, beta: float, D: float, distributed: bool) -> Steps:
+    """Return eta_k = min(1, A/k), k = 1..K, of Theorem 1 (centralized) or 2 (distributed); shape (K,).
+
+    A = max(3, G/(beta D)), and max(3, 3G/(2 beta D)) in the distributed case. Theorem 2 names a third term,
+    (2 beta C_d + C_g)/(beta D), whose C_g grows with A itself: no finite A satisfies it, so it is left out.
+    """
+    A = max(3.0, (1.5 if distributed else 1.0) * G / (beta * D))
+    return np.asarray(np.minimum(1.0, A / np.arange(1, K + 1)), dtype=np.float64)
+
+
+def experiment_rate(T: int, max_delay: int = 1) -> float:
+    """Return zeta = 1/sqrt(d T): the centralized runs know d; the distributed ones take d = 1."""
+    return 1.0 / math.sqrt(max_delay * T)
+
+
+def theorem_rate(*, G: float, B: float) -> float:
+    """Return zeta = 1/(G sqrt(B)), B the total delay of the plan or an estimate of it."""
+    return 1.0 / (G * math.sqrt(B))
+
+
+def regret_bound_centralized(*, G: float, beta: float, D: float, T: int, B: float, dim: int) -> float:
+    """Return Theorem 1's bound on the regret: to be printed beside a measured one, which is far smaller."""
+    A = max(3.0, G / (beta * D))
+    return 2 * beta * A * D**2 * math.sqrt(T) + 3 * (A + 1) * (D * G * math.sqrt(B) + _ftpl(G, D, T, B, dim))
+
+
+def regret_bound_distributed(
+    *, G: float, beta: float, D: float, T: int, B: float, dim: int, n: int, eigenvalue: float, k0: int
+) -> float:
+    """Return Theorem 2's bound on the regret of any agent (with A as in `theorem_steps`)."""
+    A = max(3.0, 1.5 * G / (beta * D))
+    C_d = k0 * math.sqrt(n) * D
+    drift = 2 * math.sqrt(n) * D * G * (eigenvalue / (1 - eigenvalue) + 1) * math.sqrt(B)
+    return (G * C_d + 2 * beta * A * D**2) * math.sqrt(T) + 3 * (A + 1) * (drift + _ftpl(G, D, T, B, dim))
+
+
+def _ftpl(G: float, D: float, T: int, B: float, dim: int) -> float:
+    """Return Lemma 1's regret of FTPL, zeta D G^2 T + sqrt(dim) D / zeta, at the theorems' zeta."""
+    zeta = theorem_rate(G=G, B=B)
+    return zeta * D * G**2 * T + math.sqrt(dim) * D / zeta

@@ -1,0 +1,42 @@
+"""What can go wrong in a way the user can mend: one line that says what to do next, and an exit code."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class EdgefwError(Exception):
+    """A failure that is reported in one line, without a traceback."""
+
+    exit_code = 1
+
+
+class InputError(EdgefwError):
+    """The user gave something that cannot be used: a file, a scenario, an option."""
+
+    exit_code = 2
+
+
+class DataError(InputError):
+    """A data set is missing, damaged or not what it says it is."""
+
+
+class FrameError(EdgefwError):
+    """A neighbour sent something that does not belong at this point of the exchange."""
+
+
+def unknown(kind: str, name: str, choices: Iterable[str]) -> InputError:
+    """Return the error for a name that is not among `choices`, with the nearest one that is.
+
+    >>> str(unknown("algorithm", "de2mwf", ["de2mfw", "dofw"]))
+    "unknown algorithm 'de2mwf': did you mean 'de2mfw'? (valid: de2mfw, dofw)"
+    """
+    valid = list(choices)
+    near = difflib.get_close_matches(name, valid, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    listing = f"(valid: {', '.join(valid)})" if hint else f"valid: {', '.join(valid)}"
+    return InputError(f"unknown {kind} {name!r}: {hint}{listing}")

@@ -1,0 +1,1 @@
+"""The experiments of the paper: their settings, their published numbers, and how ours compare."""

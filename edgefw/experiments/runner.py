@@ -1,0 +1,160 @@
+"""Run scenarios: one here, or many on all cores; each on one BLAS thread, so that results repeat."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from edgefw import best
+from edgefw.core.regret import Comparator, cumulative_loss
+from edgefw.errors import EdgefwError
+from edgefw.problem.delay import ArrivalBook, pending
+from edgefw.records import PlayRow, Summary, score
+from edgefw.scenario.setup import Setup, resolve
+from edgefw.simulator import Trace, arrived, simulate
+
+if TYPE_CHECKING:
+    from multiprocessing.sharedctypes import Synchronized
+
+    from edgefw.scenario.model import Scenario
+
+Progress = Callable[[int], None]  # called with the number of rounds played so far, over all runs
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A simulated run: its scenario and its losses."""
+
+    scenario: Scenario
+    trace: Trace
+    wall_seconds: float
+
+
+def run(setup: Setup, progress: Progress | None = None) -> Outcome:
+    """Simulate a setup here and now."""
+    with threadpool_limits(1):
+        begin = time.perf_counter()
+        trace = simulate(setup, progress)
+        return Outcome(setup.scenario, trace, time.perf_counter() - begin)
+
+
+def run_all(
+    scenarios: Sequence[Scenario], progress: Progress | None = None, jobs: int | None = None
+) -> list[Outcome]:
+    """Simulate many scenarios, `jobs` at a time (as many as there are cores); outcomes in the same order."""
+    workers = min(jobs or _cores(), len(scenarios))
+    if workers <= 1:
+        return [run(resolve(s), _offset(progress, done)) for s, done in _with_rounds_before(scenarios)]
+    context = multiprocessing.get_context("spawn")
+    counter = context.Value("q", 0)
+    with ProcessPoolExecutor(workers, context, initializer=_share, initargs=(counter,)) as pool:
+        futures = [pool.submit(_work, scenario) for scenario in scenarios]
+        try:
+            _follow(futures, counter, progress)
+            return [future.result() for future in futures]
+        except BrokenProcessPool:
+            raise EdgefwError("a simulation process died (out of memory?): try again with --jobs 1") from None
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def comparator(setup: Setup, outcome: Outcome, progress: best.Progress | None = None) -> Comparator:
+    """Return the certified comparator that the outcome's regret is measured against."""
+    return best.comparator(setup, float(cumulative_loss(outcome.trace.global_loss).max()), progress)
+
+
+def summarise(setup: Setup, outcome: Outcome, found: Comparator | None) -> Summary:
+    """Return the summary of a simulated run.
+
+    Nothing travels in a simulation: `messages` are those that the algorithm would send, `bytes` what their
+    dense arrays would take.
+    """
+    scenario = setup.scenario
+    exchanges = len(setup.steps) if scenario.algorithm.name == "de2mfw" else 1
+    messages = 2 * len(setup.graph.edges) * exchanges * setup.rounds
+    arrays = 2 if scenario.algorithm.name == "de2mfw" else 1
+    return Summary(
+        name=scenario.name,
+        digest=scenario.digest,
+        mode="simulate",
+        algorithm=scenario.algorithm.name,
+        seed=scenario.seed,
+        data=setup.dataset.name,
+        agents=setup.n,
+        rounds=setup.rounds,
+        pending=int(pending(setup.delays).sum()),
+        messages=messages,
+        bytes=messages * arrays * setup.feasible.size * setup.dtype.itemsize,
+        wall_seconds=outcome.wall_seconds,
+        **score(outcome.trace.global_loss, setup.total_delay.tolist(), found),
+    )
+
+
+def rows(setup: Setup, outcome: Outcome) -> Iterator[PlayRow]:
+    """Yield the rows of a simulated run, as an emulated one would record them."""
+    book = ArrivalBook(setup.delays)
+    outstanding = np.zeros(setup.n, dtype=np.int64)
+    for t in range(1, setup.rounds + 1):
+        arrivals = arrived(book, t)
+        outstanding += 1
+        for i in range(setup.n):
+            came = tuple(arrivals.get(i, ()))
+            outstanding[i] -= len(came)
+            local, network = outcome.trace.local_loss[t - 1, i], outcome.trace.global_loss[t - 1, i]
+            yield PlayRow(t, i, float(local), float(network), came, int(outstanding[i]))
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_counter: Synchronized[int] | None = None  # in a worker: rounds played by all workers together
+
+
+def _share(counter: Synchronized[int]) -> None:
+    global _counter  # noqa: PLW0603 - a pool has no other way to hand its workers shared memory
+    _counter = counter
+
+
+def _work(scenario: Scenario) -> Outcome:
+    return run(resolve(scenario), _count)
+
+
+def _count(_t: int) -> None:
+    if _counter is not None:
+        with _counter.get_lock():
+            _counter.value += 1
+
+
+def _follow(
+    futures: Sequence[Future[Outcome]], counter: Synchronized[int], progress: Progress | None
+) -> None:
+    """Report progress until all are done, or one has failed."""
+    waiting = set(futures)
+    while waiting:
+        done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+        for future in done:
+            future.result()
+        if progress is not None:
+            progress(counter.value)
+
+
+def _offset(progress: Progress | None, done: int) -> Progress | None:
+    return None if progress is None else lambda t: progress(done + t)
+
+
+def _with_rounds_before(scenarios: Sequence[Scenario]) -> Iterator[tuple[Scenario, int]]:
+    done = 0
+    for scenario in scenarios:
+        yield scenario, done
+        done += scenario.algorithm.rounds

@@ -1,0 +1,1 @@
+"""What nature chooses: data, streams, losses, feasible sets, graphs and delays."""

@@ -1,0 +1,211 @@
+"""Where data sets are found, and how they are read."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgefw.errors import DataError, InputError, unknown
+from edgefw.problem.dataset import Dataset
+from edgefw.problem.idx import array_sha256, read_idx
+from edgefw.problem.seeding import rng
+from edgefw.problem.synthetic import synthetic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+TRAIN_IMAGES = "train-images-idx3-ubyte"
+TRAIN_LABELS = "train-labels-idx1-ubyte"
+TEST_IMAGES = "t10k-images-idx3-ubyte"
+TEST_LABELS = "t10k-labels-idx1-ubyte"
+_SYSTEM = Path("/usr/share/datasets")
+_SYNTHETIC_SAMPLES = 60_000  # as many as the two published sets have
+
+
+@dataclass(frozen=True)
+class Published:
+    """A data set that others publish as four idx files; `sha256` is of each file's uncompressed content."""
+
+    name: str
+    description: str
+    base_url: str
+    sha256: Mapping[str, str] = field(repr=False)
+    classes: int = 10
+    package: str | None = None
+
+    @property
+    def how(self) -> str:
+        """How to get it."""
+        fetch = f"run `edgefw data fetch {self.name}`"
+        return fetch if self.package is None else f"{fetch} or `apt install {self.package}`"
+
+
+PUBLISHED = {
+    "fashion-mnist": Published(
+        name="fashion-mnist",
+        description="60,000 images of clothing, 28 x 28, 10 classes",
+        base_url="http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+        sha256={
+            TRAIN_IMAGES: "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+            TRAIN_LABELS: "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+            TEST_IMAGES: "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+            TEST_LABELS: "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+        },
+        package="dataset-fashion-mnist",
+    ),
+    "mnist": Published(
+        name="mnist",
+        description="60,000 images of handwritten digits, 28 x 28, 10 classes",
+        base_url="https://ossci-datasets.s3.amazonaws.com/mnist/",
+        sha256={
+            TRAIN_IMAGES: "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+            TRAIN_LABELS: "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+            TEST_IMAGES: "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+            TEST_LABELS: "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+        },
+    ),
+}
+
+
+@dataclass(frozen=True)
+class DatasetStatus:
+    """One line of `edgefw data list`: `path` is None where the set is not on this machine."""
+
+    name: str
+    description: str
+    path: Path | None
+    how: str
+
+    @property
+    def ready(self) -> bool:
+        """Whether a run can use it now."""
+        return self.path is not None or self.name == "synthetic"
+
+
+def listing() -> list[DatasetStatus]:
+    """Return every data set that has a name, found or not."""
+    found = [DatasetStatus(p.name, p.description, locate(p.name), p.how) for p in PUBLISHED.values()]
+    made = "class prototypes plus noise, 784 features, 10 classes, made from the seed"
+    return [*found, DatasetStatus("synthetic", made, None, "built in")]
+
+
+def published(name: str) -> Published:
+    """Return the published data set of that name."""
+    if name not in PUBLISHED:
+        raise unknown("data set", name, PUBLISHED)
+    return PUBLISHED[name]
+
+
+def cache_root() -> Path:
+    """Return the folder in the user's cache where everything of this project stands."""
+    root = os.environ.get("XDG_CACHE_HOME", "")
+    if not Path(root).is_absolute():  # unset, or relative, which the XDG specification says to ignore
+        root = os.path.expanduser("~/.cache")  # noqa: PTH111 - Path.expanduser fails where there is no home
+    return Path(root) / "edgefw"
+
+
+def cache_folder(name: str) -> Path:
+    """Return the folder in the user's cache that `edgefw data fetch` fills."""
+    return cache_root() / "data" / name
+
+
+def search_folders(name: str) -> list[Path]:
+    """Return the folders where a published data set is looked for, first choice first."""
+    own = os.environ.get("EDGEFW_DATA")
+    return [*([Path(own) / name] if own else []), cache_folder(name), _SYSTEM / name]
+
+
+def locate(name: str) -> Path | None:
+    """Return the first folder that holds the training files of a published data set, or None."""
+    published(name)
+    folders = search_folders(name)
+    return next(
+        (f for f in folders if all(find_file(f, stem) for stem in (TRAIN_IMAGES, TRAIN_LABELS))), None
+    )
+
+
+def find_file(folder: Path, stem: str) -> Path | None:
+    """Return the file `stem` or `stem`.gz of a folder, plain before gzipped, or None."""
+    return next((path for path in (folder / stem, folder / f"{stem}.gz") if path.is_file()), None)
+
+
+def load(source: str, *, seed: int, samples: int | None = None, drift: float = 0.0) -> Dataset:
+    """Return the training samples of `source`: auto, a published name, synthetic, or a folder of idx files.
+
+    `auto` is fashion-mnist where it is found and synthetic elsewhere. `samples` keeps a random subset of that
+    many, in the files' order; for synthetic it says how many to make, and `drift` how far its classes move.
+    """
+    if samples is not None and samples < 1:
+        raise InputError(f"data.samples {samples} is too small: use at least 1, or leave it out for all")
+    if source == "auto":
+        source = "synthetic" if locate("fashion-mnist") is None else "fashion-mnist"
+    if source == "synthetic":
+        return synthetic(_SYNTHETIC_SAMPLES if samples is None else samples, drift=drift, seed=seed)
+    if drift:
+        raise InputError(f"data.drift is for data.source=synthetic: {source} does not drift, set it to 0")
+    full = _load_published(PUBLISHED[source]) if source in PUBLISHED else _load_folder(source)
+    return full if samples is None else _subset(full, samples, seed)
+
+
+def _load_published(entry: Published) -> Dataset:
+    folder = locate(entry.name)
+    if folder is None:
+        searched = ", ".join(str(path) for path in search_folders(entry.name))
+        raise DataError(
+            f"data set {entry.name!r} is not in {searched}: {entry.how}, or use data.source=synthetic"
+        )
+    images, labels = (_verified(folder, stem, entry) for stem in (TRAIN_IMAGES, TRAIN_LABELS))
+    return _dataset(entry.name, images, labels, entry.classes)
+
+
+def _load_folder(source: str) -> Dataset:
+    folder = Path(os.path.expanduser(source))  # noqa: PTH111 - Path.expanduser fails where there is no home
+    if not folder.is_dir():
+        if os.sep in source:
+            raise DataError(f"data.source {source!r} is not a folder: give one that holds idx files")
+        raise unknown("data source", source, ["auto", *PUBLISHED, "synthetic", "a folder of idx files"])
+    images, labels = (_read(folder, stem) for stem in (TRAIN_IMAGES, TRAIN_LABELS))
+    # two at least: a shard of one class is still part of a classification
+    return _dataset(str(folder), images, labels, max(2, int(labels.max(initial=0)) + 1))
+
+
+def _read(folder: Path, stem: str) -> NDArray[np.uint8]:
+    path = find_file(folder, stem)
+    if path is None:
+        raise DataError(f"{folder} has no {stem} or {stem}.gz: put the training images and labels there")
+    return read_idx(path)
+
+
+def _verified(folder: Path, stem: str, entry: Published) -> NDArray[np.uint8]:
+    """Read a published file and compare its content with the published checksum."""
+    array = _read(folder, stem)
+    if (found := array_sha256(array)) != entry.sha256[stem]:
+        raise DataError(
+            f"{find_file(folder, stem)} is not the published file of {entry.name} (SHA-256 of its content "
+            f"{found[:12]}..., expected {entry.sha256[stem][:12]}...): remove it and {entry.how}, "
+            f"or give its folder as data.source to use it as it is"
+        )
+    return array
+
+
+def _dataset(name: str, images: NDArray[np.uint8], labels: NDArray[np.uint8], classes: int) -> Dataset:
+    """Lay every image out as one row."""
+    if images.ndim < 2:
+        raise DataError(f"data set {name!r} has images of shape {images.shape}: use (N, height, width)")
+    rows = images.reshape(len(images), -1) if images.size else images.reshape(len(images), 0)
+    return Dataset(name, rows, labels.astype(np.int64), classes, 1 / 255)
+
+
+def _subset(full: Dataset, samples: int, seed: int) -> Dataset:
+    if samples > len(full):
+        raise InputError(
+            f"data.samples {samples} is more than the {len(full)} of {full.name}: use at most that"
+        )
+    chosen = np.sort(rng(seed, "subset").permutation(len(full))[:samples])
+    return Dataset(full.name, full.features[chosen], full.labels[chosen], full.classes, full.scale)

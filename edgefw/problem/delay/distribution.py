@@ -1,0 +1,134 @@
+"""How much: a base amount and its jitter, drawn from a distribution, in seconds or in whole rounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgefw.errors import InputError, unknown
+from edgefw.problem.delay.units import check_delay, check_fraction, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from edgefw.problem.delay.draws import Stream
+
+ALPHA = 1.5
+"""The Pareto tail's exponent: the mean is finite, the variance is not."""
+
+
+def _normal(u: NDArray[np.float64]) -> NDArray[np.float64]:
+    # The inverse distribution function, not Box-Muller: monotone in one number, so that correlation carries.
+    inverse = NormalDist().inv_cdf
+    return np.array([inverse(p) for p in np.maximum(u, 2.0**-54).tolist()], dtype=np.float64)
+
+
+QUANTILES: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "constant": np.zeros_like,
+    "uniform": lambda u: 2 * u - 1,
+    "normal": _normal,
+    "exponential": lambda u: -np.log1p(-u),
+    "lognormal": lambda u: np.exp(_normal(u)),
+    "pareto": lambda u: np.expm1(-np.log1p(-u) / ALPHA),
+}
+"""amount = base + jitter * quantile(u), u uniform on [0, 1)."""
+
+DISTRIBUTIONS = (*QUANTILES, "trace")
+
+
+@dataclass(frozen=True)
+class Amount:
+    """base + jitter * (a number drawn from `distribution`), never below 0.
+
+    - constant: base.
+    - uniform: from base - jitter to base + jitter.
+    - normal: standard deviation jitter.
+    - exponential: base + Exp(mean jitter).
+    - lognormal: base + jitter * exp(N(0, 1)).
+    - pareto: base + jitter * (Pareto(1.5) - 1).
+    - trace: the values of `trace`, one a round, again from the first when they run out; no base, no jitter.
+
+    Without a distribution: trace if there is one, else uniform if there is jitter, else constant.
+    `least` is the unit's "no delay" (0 seconds, 1 round) and `name` what the user calls the base.
+    """
+
+    base: float
+    jitter: float = 0.0
+    distribution: str | None = None
+    correlation: float = 0.0
+    trace: tuple[float, ...] = ()
+    name: str = "base"
+    least: int = 0
+
+    def __post_init__(self) -> None:
+        check_delay(self.name, self.base, least=self.least)
+        check_delay("jitter", self.jitter)
+        check_fraction("correlation", self.correlation)
+        for value in self.trace:
+            check_delay("trace", value, least=self.least)
+        if self.law not in DISTRIBUTIONS:
+            raise unknown("distribution", self.law, DISTRIBUTIONS)
+        self._check_together()
+
+    def _check_together(self) -> None:
+        if self.law == "trace" and not self.trace:
+            raise InputError("distribution 'trace' needs its values: trace: [...], one a round")
+        if self.trace and self.law != "trace":
+            raise InputError(f"a trace is given and so is distribution {self.law!r}: leave one of them out")
+        if self.trace and (self.base > self.least or self.jitter):
+            raise InputError(f"a trace gives the whole amount: leave out `{self.name}` and `jitter`")
+        if self.law == "constant" and self.jitter:
+            raise InputError(
+                f"distribution 'constant' has no jitter, but `jitter` is {self.jitter}: say 'uniform'"
+            )
+
+    @property
+    def law(self) -> str:
+        """The distribution's name, with the default resolved."""
+        if self.distribution is not None:
+            return self.distribution
+        if self.trace:
+            return "trace"
+        return "uniform" if self.jitter else "constant"
+
+    def values(self, stream: Stream, rounds: range) -> NDArray[np.float64]:
+        """Return the amounts (len(rounds),) of consecutive rounds, at least 0."""
+        if self.law == "trace":
+            return np.array(self.trace, dtype=np.float64)[
+                (np.array(rounds, dtype=np.int64) - 1) % len(self.trace)
+            ]
+        if not self.jitter:
+            return np.full(len(rounds), float(self.base))
+        u = stream.amounts(rounds, self.correlation)
+        return np.maximum(self.base + self.jitter * QUANTILES[self.law](u), 0.0)
+
+    def whole(self, stream: Stream, rounds: range) -> NDArray[np.int64]:
+        """Return the amounts (len(rounds),) as whole numbers, at least 1.
+
+        uniform: every integer of base - jitter .. base + jitter is equally likely. Others: the nearest.
+        """
+        if self.law != "uniform":
+            return nearest(self.values(stream, rounds))
+        low, high = self.whole_range()
+        u = stream.amounts(rounds, self.correlation)
+        return nearest(low + np.floor(u * (high - low + 1)))
+
+    def whole_range(self) -> tuple[int, int]:
+        """Return the first and the last integer of [base - jitter, base + jitter].
+
+        >>> Amount(12, 9).whole_range()  # the paper's delays for d = 21: uniform on ceil(0.1 d)..d
+        (3, 21)
+        """
+        low, high = math.ceil(self.base - self.jitter), math.floor(self.base + self.jitter)
+        if low > high:
+            spread = f"{self.base} +- {self.jitter}"
+            raise InputError(
+                f"there is no whole number of rounds in {spread}: widen `jitter` or round `{self.name}`"
+            )
+        return low, high

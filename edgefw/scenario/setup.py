@@ -1,0 +1,206 @@
+"""A scenario resolved: data, streams, graph, weights, set, schedule and delays, ready to be run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgefw.core import schedule
+from edgefw.core.agent import Agent, AgentSpec, make_agent
+from edgefw.errors import InputError
+from edgefw.problem import delay
+from edgefw.problem.datasets import load
+from edgefw.problem.feasible import FeasibleSet, make_set
+from edgefw.problem.graph import Graph, build, mixing_weights
+from edgefw.problem.loss import Loss, make_loss
+from edgefw.problem.partition import partition
+from edgefw.problem.stream import Stream
+from edgefw.scenario.plan import delay_plan, round_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from edgefw.problem.dataset import Dataset
+    from edgefw.problem.feasible.base import Real
+    from edgefw.scenario.model import Scenario
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """All that a run of `scenario` is made of. Nothing in it is drawn later: a run is a function of this."""
+
+    scenario: Scenario
+    dataset: Dataset
+    streams: tuple[Stream, ...]
+    graph: Graph
+    loss: Loss
+    feasible: FeasibleSet
+    delays: NDArray[np.int64]  # (n, rounds): the delay of the feedback of round s stands in column s-1
+
+    @property
+    def n(self) -> int:
+        """The number of agents."""
+        return self.scenario.network.agents
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds are played: the horizon, or less."""
+        return self.scenario.algorithm.rounds
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """What the run computes in."""
+        return np.dtype(self.scenario.precision)
+
+    @cached_property
+    def W(self) -> NDArray[np.float64]:  # noqa: N802 - the paper's name
+        """The mixing weights, (n, n)."""
+        return mixing_weights(self.graph)
+
+    @cached_property
+    def constants(self) -> tuple[float, float]:
+        """G and beta, the Lipschitz and smoothness constants of the losses."""
+        bounds = self.loss.constants(self.dataset.max_norm(), self.feasible.max_norm, self.dataset.classes)
+        return bounds.G, bounds.beta
+
+    @cached_property
+    def total_delay(self) -> NDArray[np.int64]:
+        """B_i = sum over s of min(delay, rounds - s + 1), (n,)."""
+        return delay.total_delay(self.delays)
+
+    @cached_property
+    def steps(self) -> schedule.Steps:
+        """eta_1..eta_K of the scenario's schedule."""
+        algorithm = self.scenario.algorithm
+        K = algorithm.sub_iterations or schedule.sub_iterations(algorithm.horizon)
+        if algorithm.schedule == "experiment":
+            return schedule.experiment_steps(K)
+        G, beta = self.constants
+        distributed = not algorithm.centralized
+        return schedule.theorem_steps(K, G=G, beta=beta, D=self.feasible.diameter, distributed=distributed)
+
+    @cached_property
+    def zeta(self) -> float:
+        """The oracle rate: as given, or the schedule's."""
+        algorithm = self.scenario.algorithm
+        if algorithm.rate is not None:
+            return algorithm.rate
+        if algorithm.schedule == "theorem":
+            return schedule.theorem_rate(G=self.constants[0], B=float(self.total_delay.mean()))
+        worst = self._largest_delay if algorithm.centralized else 1
+        return schedule.experiment_rate(algorithm.horizon, worst)
+
+    @property
+    def _largest_delay(self) -> int:
+        """The largest delay that can matter: a feedback later than the horizon is as good as lost."""
+        return int(np.minimum(self.delays, self.scenario.algorithm.horizon).max(initial=1))
+
+    @property
+    def noise(self) -> str:
+        """FTPL's noise: `fixed` in a network, `fresh` for a lone learner, unless the scenario says."""
+        chosen = self.scenario.algorithm.noise
+        if chosen != "auto":
+            return chosen
+        return "fresh" if self.scenario.algorithm.centralized else "fixed"
+
+    def weights(self, i: int) -> Mapping[int, float]:
+        """Return w_ij for agent i itself and its neighbours."""
+        return {j: float(self.W[i, j]) for j in (*self.graph.neighbours(i), i)}
+
+    def agent_spec(self, i: int) -> AgentSpec:
+        """Return what makes agent i."""
+        scenario = self.scenario
+        return AgentSpec(
+            algorithm=scenario.algorithm.name,
+            agent=i,
+            weights=self.weights(i),
+            feasible=scenario.problem.set,
+            shape=self.feasible.shape,
+            radius=scenario.problem.radius,
+            steps=tuple(float(eta) for eta in self.steps),
+            zeta=self.zeta,
+            oracle=scenario.algorithm.oracle,
+            noise=self.noise,
+            seed=scenario.seed,
+            dtype=scenario.precision,
+        )
+
+    def agents(self) -> list[Agent]:
+        """Return new agents 0..n-1."""
+        return [make_agent(self.agent_spec(i)) for i in range(self.n)]
+
+    def batch(self, i: int, t: int) -> tuple[Real, NDArray[np.int64]]:
+        """Return agent i's batch of round t: features (b, m) and labels (b,)."""
+        index = self.streams[i].indices(t)
+        return self.dataset.rows(index, self.dtype), self.dataset.labels[index]
+
+    def batches(self, t: int) -> tuple[Real, NDArray[np.int64]]:
+        """Return every agent's batch of round t: features (n, b, m) and labels (n, b)."""
+        index = np.stack([stream.indices(t) for stream in self.streams])
+        return self.dataset.rows(index, self.dtype), self.dataset.labels[index]
+
+
+def resolve(scenario: Scenario, dataset: Dataset | None = None) -> Setup:
+    """Return the scenario's setup; `dataset` saves loading one that is at hand already."""
+    source = scenario.data
+    data = dataset or load(source.source, seed=scenario.seed, samples=source.samples, drift=source.drift)
+    graph = _graph(scenario)
+    loss = make_loss(scenario.problem.loss)
+    shape = (loss.outputs(data.classes), data.features.shape[1])
+    return Setup(
+        scenario=scenario,
+        dataset=data,
+        streams=_streams(scenario, data),
+        graph=graph,
+        loss=loss,
+        feasible=make_set(scenario.problem.set, shape, scenario.problem.radius),
+        delays=_delays(scenario),
+    )
+
+
+def with_delays(setup: Setup, delays: NDArray[np.int64]) -> Setup:
+    """Return the same setup under other delays, (n, rounds)."""
+    if delays.shape != (setup.n, setup.rounds):
+        raise InputError(
+            f"a delay table of shape {delays.shape} does not fit {setup.n} agents, {setup.rounds} rounds"
+        )
+    return replace(setup, delays=delays)
+
+
+def _graph(scenario: Scenario) -> Graph:
+    net = scenario.network
+    return build(
+        net.topology,
+        net.agents,
+        rows=net.rows,
+        cols=net.cols,
+        p=net.p,
+        degree=net.degree,
+        edges=net.edges,
+        seed=scenario.seed,
+    )
+
+
+def _streams(scenario: Scenario, data: Dataset) -> tuple[Stream, ...]:
+    shards = partition(
+        data.labels,
+        scenario.network.agents,
+        kind=scenario.data.partition,
+        alpha=scenario.data.alpha,
+        seed=scenario.seed,
+    )
+    batch, drifts = scenario.problem.batch, scenario.data.drift > 0
+    return tuple(Stream(shard, batch, scenario.seed, i, in_order=drifts) for i, shard in enumerate(shards))
+
+
+def _delays(scenario: Scenario) -> NDArray[np.int64]:
+    if scenario.clock == "wall" and scenario.pace == "asap" and scenario.faults:
+        raise InputError(
+            "delays in seconds need rounds of a known length: set pace (250ms, say) or clock=rounds"
+        )
+    return delay_plan(scenario).table(scenario.algorithm.rounds, round_seconds(scenario))

@@ -1,0 +1,60 @@
+"""What a person sees while waiting, and the tables at the end. Quiet where nobody looks."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def progress_bar(title: str, total: int, unit: str = "rounds") -> Iterator[Callable[[int], None]]:
+    """Show a bar on standard error while the block runs; yields what to call with how much is done."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(unit),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+@contextmanager
+def status(title: str) -> Iterator[Callable[[str], None]]:
+    """Show a line that changes on standard error while the block runs; yields what to call with its end."""
+    if not err.is_terminal:
+        yield lambda _detail: None
+        return
+    with err.status(title) as line:
+        yield lambda detail: line.update(f"{title} {detail}")
+
+
+def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table, words to the left and numbers to the right."""
+    drawn = Table(title=title, title_justify="left", title_style="bold")
+    for position, name in enumerate(header):
+        numeric = all(row[position][:1] in set("0123456789+-") for row in rows)
+        drawn.add_column(name, justify="right" if numeric else "left")
+    for row in rows:
+        drawn.add_row(*row)
+    out.print(drawn)
