@@ -57,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     _add_simulate(commands)
     _add_reproduce(commands)
+    _add_bench(commands)
     _add_scenarios(commands)
     _add_data(commands)
     return parser
@@ -132,6 +133,17 @@ def _reproduce(arguments: argparse.Namespace) -> None:
     reproduce.run(
         arguments.target, quick=arguments.quick, seeds=arguments.seeds, out=out, jobs=arguments.jobs
     )
+
+
+def _add_bench(commands: Any) -> None:
+    parser = commands.add_parser("bench", help="time and weigh the simulator on this machine")
+    parser.set_defaults(call=_bench)
+
+
+def _bench(_arguments: argparse.Namespace) -> None:
+    from edgefw.commands import bench  # noqa: PLC0415
+
+    bench.run()
 
 
 def _add_scenarios(commands: Any) -> None:

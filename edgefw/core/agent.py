@@ -93,6 +93,8 @@ class AgentSpec:
 
 def make_agent(spec: AgentSpec, feasible: FeasibleSet | None = None) -> Agent:
     """Return a new agent; `feasible` replaces the set named in the spec (to count its calls, say)."""
+    if spec.algorithm not in ALGORITHMS:
+        raise unknown("algorithm", spec.algorithm, ALGORITHMS)
     chosen = feasible or make_set(spec.feasible, spec.shape, spec.radius)
     dtype = np.dtype(spec.dtype)
     if spec.algorithm == "de2mfw":
@@ -117,9 +119,7 @@ def _learner(spec: AgentSpec, feasible: FeasibleSet, dtype: np.dtype[Any]) -> Le
         return BoldMfw(lambda copy: Mfw(feasible, _oracle(spec, feasible, dtype, copy), steps, dtype))
     if spec.algorithm in ("dofw", "ofw"):
         return Dofw(feasible, spec.zeta, dtype)
-    if spec.algorithm == "dgd":
-        return Dgd(feasible, spec.zeta, dtype)
-    raise unknown("algorithm", spec.algorithm, ALGORITHMS)
+    return Dgd(feasible, spec.zeta, dtype)
 
 
 def _oracle(spec: AgentSpec, feasible: FeasibleSet, dtype: np.dtype[Any], copy: int = 0) -> Oracle:

@@ -24,9 +24,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from edgefw.core.messages import Feedback, Frame, Play, in_order, mix
+from edgefw.core.messages import Feedback, Frame, Play, check_frames, in_order, mix
 from edgefw.core.oracle import Oracle, step_towards
-from edgefw.errors import FrameError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,7 +79,7 @@ class De2mfw:
 
     def advance(self, frames: Mapping[int, Frame]) -> Frame | Play:
         """Take the neighbours' frames (t, k); return the own frame (t, k+1), or the play after k = K."""
-        sent = self._check(frames)
+        sent = check_frames(self.agent, self._sent, self.neighbours, frames)
         everyone = {**frames, self.agent: sent}
         d = mix(self._weights, {j: frame.tracker for j, frame in everyone.items()})
         if d is not None:
@@ -101,21 +100,6 @@ class De2mfw:
         if change is None or d is None:
             return change if d is None else d
         return d + change
-
-    def _check(self, frames: Mapping[int, Frame]) -> Frame:
-        if self._sent is None:
-            raise FrameError(f"agent {self.agent} got frames between two sweeps: call start_sweep first")
-        if sorted(frames) != list(self.neighbours):
-            raise FrameError(
-                f"agent {self.agent} needs a frame from each of {list(self.neighbours)}, got {sorted(frames)}"
-            )
-        for j, frame in frames.items():
-            if (frame.t, frame.k) != (self._sent.t, self._sent.k):
-                raise FrameError(
-                    f"agent {self.agent} expected (t, k) = {(self._sent.t, self._sent.k)} from agent {j}, "
-                    f"got {(frame.t, frame.k)}"
-                )
-        return self._sent
 
 
 def _sum(values: list[Real]) -> Real | None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from edgefw.core.messages import Feedback, Frame, Play, in_order, mix
-from edgefw.errors import FrameError
+from edgefw.core.messages import Feedback, Frame, Play, check_frames, in_order, mix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,25 +53,25 @@ class DistributedDgd:
         self._weights, self._feasible, self._rate = dict(weights), feasible, rate
         self._x: Real = feasible.start().astype(dtype)
         self._arrivals: Sequence[Feedback] = ()
-        self._t = 0
+        self._sent: Frame | None = None
         self.applied = 0
 
     def start_sweep(self, t: int, arrivals: Sequence[Feedback]) -> Frame:
         """Take F_{t-1}; return the frame (t, 1), which carries the play of round t-1."""
-        self._t, self._arrivals = t, arrivals
+        self._arrivals = arrivals
         self.applied += len(arrivals)
-        return Frame(self.agent, t, 1, self._x, None)
+        self._sent = Frame(self.agent, t, 1, self._x, None)
+        return self._sent
 
     def advance(self, frames: Mapping[int, Frame]) -> Frame | Play:
         """Mix, step, project; return the play of round t."""
-        if sorted(frames) != list(self.neighbours):
-            raise FrameError(f"agent {self.agent} needs a frame of each of {list(self.neighbours)}")
+        sent = check_frames(self.agent, self._sent, self.neighbours, frames)
         y = mix(self._weights, {**{j: f.iterate for j, f in frames.items()}, self.agent: self._x})
         assert y is not None  # noqa: S101 - an iterate is never None
         if self._arrivals:
             y -= self._rate * _total(self._arrivals)
-        self._x = self._feasible.project(y)
-        return Play(self._t, self._x, [self._x])
+        self._x, self._sent = self._feasible.project(y), None
+        return Play(sent.t, self._x, [self._x])
 
 
 def _total(arrivals: Sequence[Feedback]) -> Real:
