@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: up test install check format clean
+.PHONY: up test install check generate format clean
 
 up: install          ## run the default scenario
 	$(BIN)/edgefw simulate default
@@ -20,11 +20,16 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[figures]' --group dev
 	touch $@
 
-check: install       ## formatting, lint, types, layers
+check: install       ## formatting, lint, types, layers, protos, generated code
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	cd protos && ../$(BIN)/buf lint
+	protos/check.sh $(CURDIR)/$(BIN)/python
+
+generate: install    ## write edgefw/v1 from the protos
+	protos/generate.sh $(CURDIR)/$(BIN)/python $(CURDIR)
 
 format: install      ## rewrite the sources in the project's format
 	$(BIN)/ruff format .

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 examples:
   edgefw scenarios list                         what there is to run
-  edgefw simulate default                       simulate it, and look at the summary
+  edgefw up                                     the default scenario as a network of processes
+  edgefw simulate default                       the same as arrays, without a network
   edgefw simulate paper-distributed --set network.topology=grid --seeds 3
   edgefw reproduce table2                       the paper's table beside ours
   edgefw data list                              which data sets are on this machine
@@ -26,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code: 0 done, 1 failed, 2 wrong input, 130 interrupted."""
     arguments = _parser().parse_args(argv)
     try:
-        arguments.call(arguments)
+        return arguments.call(arguments) or 0
     except EdgefwError as error:
         print(f"edgefw: {error}", file=sys.stderr)  # noqa: T201 - this is the user interface
         return error.exit_code
@@ -36,7 +37,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone: `edgefw ... | head`
         sys.stderr.close()
         return 1
-    return 0
 
 
 class _Parser(argparse.ArgumentParser):
@@ -55,17 +55,24 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"edgefw {version('edgefw')}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    _add_up(commands)
     _add_simulate(commands)
+    _add_verify(commands)
     _add_reproduce(commands)
     _add_bench(commands)
     _add_scenarios(commands)
     _add_data(commands)
+    _add_services(commands)
     return parser
 
 
-def _add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_scenario_arguments(parser: argparse.ArgumentParser, default: str | None = None) -> None:
     parser.add_argument(
-        "scenario", metavar="SCENARIO", help="a scenario file, or a name from `edgefw scenarios list`"
+        "scenario",
+        metavar="SCENARIO",
+        nargs=None if default is None else "?",
+        default=default,
+        help="a scenario file, or a name from `edgefw scenarios list`" + (f" ({default})" if default else ""),
     )
     parser.add_argument(
         "--set",
@@ -75,6 +82,91 @@ def _add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
         dest="overrides",
         help="override a field, such as network.agents=30 or delays.0.rounds=50 (may be repeated)",
     )
+
+
+def _add_up(commands: Any) -> None:
+    parser = commands.add_parser("up", help="run a scenario as a network of processes on this machine")
+    _add_scenario_arguments(parser, default="default")
+    parser.add_argument("--out", metavar="DIR", help="the run folder (default: runs/<name>-<time>)")
+    parser.add_argument(
+        "--headless", action="store_true", help="no live view: a line of progress now and then"
+    )
+    parser.add_argument("--stay", action="store_true", help="keep the services up when the run is over")
+    parser.set_defaults(call=_up)
+
+
+def _up(arguments: argparse.Namespace) -> None:
+    from edgefw.commands import up  # noqa: PLC0415
+
+    up.run(
+        arguments.scenario,
+        arguments.overrides,
+        out=arguments.out,
+        headless=arguments.headless,
+        stay=arguments.stay,
+    )
+
+
+def _add_verify(commands: Any) -> None:
+    parser = commands.add_parser("verify", help="replay an emulated run and compare every play bit for bit")
+    parser.add_argument("run", metavar="RUN", help="a run folder")
+    parser.set_defaults(call=_verify)
+
+
+def _verify(arguments: argparse.Namespace) -> None:
+    from edgefw.commands import verify  # noqa: PLC0415
+
+    verify.run(arguments.run)
+
+
+def _add_services(commands: Any) -> None:
+    """Add the processes that `up` and containers start; a person rarely does."""
+    agent = commands.add_parser("agent", help="one agent (started by `up`)")
+    agent.add_argument("--config", required=True, metavar="FILE", help="its configuration")
+    agent.add_argument("--shard", required=True, metavar="FILE", help="its samples")
+    agent.set_defaults(call=_agent)
+    broker = commands.add_parser("broker", help="the broker (started by `up`)")
+    broker.set_defaults(call=_broker)
+    observer = commands.add_parser("observer", help="the observer (started by `up`)")
+    observer.add_argument("--out", required=True, metavar="DIR", help="the run folder")
+    observer.set_defaults(call=_observer)
+    for parser in (broker, observer):
+        parser.add_argument("--scenario", required=True, metavar="FILE", help="the run's scenario file")
+        parser.add_argument(
+            "--listen", required=True, type=_address, metavar="HOST:PORT", help="gRPC address"
+        )
+        parser.add_argument("--metrics-port", required=True, type=int, metavar="PORT", help="HTTP, same host")
+    for parser in (agent, broker, observer):
+        parser.add_argument("--stay", action="store_true", help="stay up when the run is over")
+
+
+def _agent(arguments: argparse.Namespace) -> int:
+    from edgefw.services import agent  # noqa: PLC0415
+
+    return agent.run(arguments.config, arguments.shard, stay=arguments.stay)
+
+
+def _broker(arguments: argparse.Namespace) -> int:
+    from edgefw.services import broker  # noqa: PLC0415
+
+    host, port = arguments.listen
+    return broker.run(arguments.scenario, host, port, arguments.metrics_port, stay=arguments.stay)
+
+
+def _observer(arguments: argparse.Namespace) -> int:
+    from edgefw.services import observer  # noqa: PLC0415
+
+    host, port = arguments.listen
+    return observer.run(
+        arguments.scenario, arguments.out, host, port, arguments.metrics_port, stay=arguments.stay
+    )
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
+    return host, int(port)
 
 
 def _add_simulate(commands: Any) -> None:

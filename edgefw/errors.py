@@ -29,6 +29,18 @@ class FrameError(EdgefwError):
     """A neighbour sent something that does not belong at this point of the exchange."""
 
 
+class BrokerRefusal(EdgefwError):
+    """The broker will not take or give feedback, and trying again would not help."""
+
+
+class WireError(EdgefwError):
+    """Bytes from another process that cannot be used; `reason` is one word, for the metric."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
 def unknown(kind: str, name: str, choices: Iterable[str]) -> InputError:
     """Return the error for a name that is not among `choices`, with the nearest one that is.
 

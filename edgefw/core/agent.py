@@ -90,6 +90,16 @@ class AgentSpec:
         """The number of sub-iterations of a round."""
         return len(self.steps)
 
+    @property
+    def exchanges(self) -> int:
+        """How many frames an agent sends to each neighbour in a sweep."""
+        return self.K if self.algorithm == "de2mfw" else 1
+
+    @property
+    def queries(self) -> int:
+        """At how many points of a round the algorithm asks for the gradient."""
+        return 1 if self.algorithm in GRADIENT_AT_PLAY else self.K
+
 
 def make_agent(spec: AgentSpec, feasible: FeasibleSet | None = None) -> Agent:
     """Return a new agent; `feasible` replaces the set named in the spec (to count its calls, say)."""

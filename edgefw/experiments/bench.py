@@ -40,7 +40,12 @@ def round_cost(topology: str) -> RoundCost:
     The passes follow each other at once: cold ones, between rounds, take twice as long and would flatter us.
     """
     stop = ROUNDS + WARM_UP
-    overrides = [f"network.topology={topology}", "delays=[]", f"algorithm.stop_after={stop}", "data.source=auto"]
+    overrides = [
+        f"network.topology={topology}",
+        "delays=[]",
+        f"algorithm.stop_after={stop}",
+        "data.source=auto",
+    ]
     setup = resolve(load("paper-distributed", overrides))
     sums = np.zeros((len(setup.steps), setup.n, *setup.feasible.shape), dtype=setup.dtype)
     rounds: list[float] = []

@@ -1,0 +1,1 @@
+"""The services of an emulated network, each a process of its own: agent, broker, observer."""

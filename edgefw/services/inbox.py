@@ -1,0 +1,43 @@
+"""What an agent has been told: which feedback is on its way, which has come, and how late. Pure: no clock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from edgefw.core.messages import Feedback
+
+
+class Inbox:
+    """Feedback between its submission and the sweep that uses it: once, however often it comes."""
+
+    def __init__(self) -> None:
+        self._since: dict[int, float] = {}  # round -> when it was submitted; not yet received
+        self._waiting: dict[int, Feedback] = {}  # received, not yet used
+        self._unused = 0  # submitted and not yet used in a sweep
+        self.total_delay = 0  # B_i so far: every feedback counts one for each round it is not yet used in
+
+    @property
+    def outstanding(self) -> int:
+        """How many feedbacks have been submitted and not yet received."""
+        return len(self._since)
+
+    def submitted(self, t: int, now: float) -> None:
+        """Note the submission of round t, the last thing of that round."""
+        self._since[t] = now
+        self._unused += 1
+        self.total_delay += self._unused
+
+    def received(self, feedback: Feedback, now: float) -> float | None:
+        """Note a delivery; return how long it was on its way, or None for one that has come before."""
+        since = self._since.pop(feedback.round, None)
+        if since is None:
+            return None
+        self._waiting[feedback.round] = feedback
+        return now - since
+
+    def take(self, t: int) -> list[Feedback]:
+        """Return F_t: what has come and was not used yet, by round; nothing of a round after t."""
+        taken = [self._waiting.pop(s) for s in sorted(self._waiting) if s <= t]
+        self._unused -= len(taken)
+        return taken

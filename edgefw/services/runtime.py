@@ -1,0 +1,78 @@
+"""What every service does alike: start, tell that it is ready, stop when asked, end with a code."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+import uvloop
+
+from edgefw.errors import EdgefwError, InputError
+from edgefw.telemetry.endpoint import Endpoint
+from edgefw.telemetry.logs import start_logging
+from edgefw.transport.server import AddServicer, GrpcServer
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+    from edgefw.services.config import Place
+
+log = logging.getLogger(__name__)
+
+Stop = asyncio.Event
+Service = Callable[[Stop], Awaitable[None]]
+
+
+def run_service(name: str, service: Service) -> int:
+    """Run a service until it ends or is told to; return its exit code."""
+    start_logging(name)
+    try:
+        uvloop.run(_until_stopped(service))
+    except EdgefwError as error:
+        log.error("%s", error)  # noqa: TRY400 - one line, no traceback: it says what to do
+        return error.exit_code
+    return 0
+
+
+async def _until_stopped(service: Service) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, _ask_to_stop, stop, number)
+    await service(stop)
+
+
+def _ask_to_stop(stop: Stop, number: int) -> None:
+    log.info("stopping: %s", signal.Signals(number).name)
+    stop.set()
+
+
+class Server:
+    """The gRPC server of a service and the HTTP endpoint beside it."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._grpc, self._ready = GrpcServer(), False
+        self._endpoint = Endpoint(registry, lambda: self._ready)
+
+    async def start(self, listen: Place, servicers: Sequence[tuple[str, AddServicer]]) -> None:
+        """Listen with these servicers, by their full names in the protos; `ready` comes after."""
+        await self._grpc.start(listen.address, servicers)
+        try:
+            await self._endpoint.start(listen.host, listen.metrics_port)
+        except OSError:
+            place = f"{listen.host}:{listen.metrics_port}"
+            raise InputError(f"cannot listen on {place}: the port is taken; end what uses it") from None
+
+    async def ready(self) -> None:
+        """Tell everyone who asks that the service is ready."""
+        self._ready = True
+        await self._grpc.ready()
+
+    async def stop(self) -> None:
+        """Finish calls under way for a moment, then end."""
+        self._ready = False
+        await self._grpc.stop()
+        await self._endpoint.stop()

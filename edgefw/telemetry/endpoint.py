@@ -1,0 +1,69 @@
+"""A small HTTP endpoint for machines: /metrics for Prometheus, /healthz for whoever asks."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prometheus_client import CollectorRegistry
+
+_LONGEST_REQUEST = 16_384
+_PATIENCE = 5.0
+
+
+class Endpoint:
+    """Answers GET /metrics and GET /healthz; everything else is refused."""
+
+    def __init__(self, registry: CollectorRegistry, healthy: Callable[[], bool]) -> None:
+        self._registry, self._healthy = registry, healthy
+        self._server: asyncio.Server | None = None
+
+    async def start(self, host: str, port: int) -> int:
+        """Listen; return the port (0 asks for a free one)."""
+        self._server = await asyncio.start_server(self._answer, host, port, limit=_LONGEST_REQUEST)
+        bound: int = self._server.sockets[0].getsockname()[1]
+        return bound
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        if self._server is not None:
+            self._server.close()
+            await self._server.wait_closed()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                head = await reader.readuntil(b"\r\n\r\n")
+            writer.write(self._respond(head.split(b"\r\n", 1)[0].decode("latin-1")))
+            await writer.drain()
+        except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
+            pass  # a client that went away, or that speaks no HTTP: nobody is left to be told
+        finally:
+            writer.close()
+
+    def _respond(self, request_line: str) -> bytes:
+        method, _, rest = request_line.partition(" ")
+        path = rest.split(" ")[0].split("?")[0]
+        if method != "GET":
+            return _response(HTTPStatus.METHOD_NOT_ALLOWED, b"only GET\n")
+        if path == "/metrics":
+            return _response(HTTPStatus.OK, generate_latest(self._registry), CONTENT_TYPE_LATEST)
+        if path == "/healthz":
+            healthy = self._healthy()
+            status = HTTPStatus.OK if healthy else HTTPStatus.SERVICE_UNAVAILABLE
+            return _response(status, b"ok\n" if healthy else b"not ready\n")
+        return _response(HTTPStatus.NOT_FOUND, b"there are /metrics and /healthz\n")
+
+
+def _response(status: HTTPStatus, body: bytes, content_type: str = "text/plain; charset=utf-8") -> bytes:
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {content_type}\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode("latin-1") + body

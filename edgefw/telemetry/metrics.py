@@ -1,0 +1,162 @@
+"""Every Prometheus name, in one place. Base units; agents are told apart by the label `agent`."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
+
+_ROUND_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_WAIT_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
+_DELAY_BUCKETS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0)
+_LATENESS_BUCKETS = (0.001, 0.002, 0.003, 0.004, 0.006, 0.008, 0.012, 0.025, 0.05, 0.1, 0.5, 2.0)
+
+
+def new_registry(role: str) -> CollectorRegistry:
+    """Return a registry of this service alone, with what was built and which role it has."""
+    registry = CollectorRegistry()
+    Info("edgefw_build", "What is running.", registry=registry).info(
+        {"version": version("edgefw"), "role": role}
+    )
+    return registry
+
+
+class AgentMetrics:
+    """What an agent exports about itself; every series has the label `agent`."""
+
+    def __init__(self, registry: CollectorRegistry, agent: int) -> None:
+        self._registry, self._agent = registry, str(agent)
+        self.round = self._gauge("round", "The round of the last play.")
+        self.round_duration = self._histogram(
+            "round_duration_seconds", "From the start of a sweep to its play.", _ROUND_BUCKETS
+        )
+        self.local_loss = self._gauge("local_loss", "The last play's loss on the agent's own batch.")
+        self.global_loss = self._gauge("global_loss", "The last scored play's loss on all agents' batches.")
+        self.cumulative_loss = self._gauge("cumulative_loss", "Global losses of all scored plays, added up.")
+        self.regret = self._gauge(
+            "regret", "Cumulative loss less that of the best fixed point, once certified."
+        )
+        self.outstanding = self._gauge("feedback_outstanding", "Feedback submitted and not yet received.")
+        self.delay_rounds = self._gauge(
+            "feedback_delay_rounds", "Delay of the last received feedback, in rounds; 1 is none."
+        )
+        self.delay_seconds = self._histogram(
+            "feedback_delay_seconds", "From submission to receipt, on the agent's clock.", _DELAY_BUCKETS
+        )
+        self.observed_delay = self._gauge(
+            "feedback_observed_delay_seconds", "From submission to receipt of the last received feedback."
+        )
+        self.requested_delay = self._gauge(
+            "feedback_requested_delay",
+            "What the broker was to add to the last received feedback (its clock's unit).",
+        )
+        self.total_delay = self._gauge("total_delay_rounds", "B_i so far: delays of all feedback, in rounds.")
+        self._wait = Histogram(
+            "edgefw_agent_exchange_wait_seconds",
+            "Waiting for a neighbour's frame.",
+            ["agent", "peer"],
+            buckets=_WAIT_BUCKETS,
+            registry=registry,
+        )
+        self._waiting = self._per_peer(
+            "waiting_seconds", "How long the agent has now waited for this neighbour."
+        )
+        self._up = self._per_peer("peer_up", "Whether the stream to this neighbour stands.")
+        self._frames = self._counter("peer_frames_total", "Frames exchanged with a neighbour.", "direction")
+        self._bytes = self._counter("peer_bytes_total", "Bytes exchanged with a neighbour.", "direction")
+        self._rejected = self._counter(
+            "peer_rejected_total", "Streams ended because of what a peer sent.", "reason"
+        )
+
+    def wait(self, peer: int, seconds: float) -> None:
+        """Count a wait that is over."""
+        self._wait.labels(self._agent, str(peer)).observe(seconds)
+
+    def waiting(self, peer: int, seconds: float) -> None:
+        """Show a wait that goes on (0: it is over)."""
+        self._waiting.labels(self._agent, str(peer)).set(seconds)
+
+    def peer_up(self, peer: int, *, up: bool) -> None:
+        """Show whether the stream to a neighbour stands."""
+        self._up.labels(self._agent, str(peer)).set(int(up))
+
+    def frame(self, peer: int, direction: str, size: int) -> None:
+        """Count a frame `sent` or `received`."""
+        self._frames.labels(self._agent, str(peer), direction).inc()
+        self._bytes.labels(self._agent, str(peer), direction).inc(size)
+
+    def rejected(self, peer: str, reason: str) -> None:
+        """Count a stream that was ended because of what came over it."""
+        self._rejected.labels(self._agent, peer, reason).inc()
+
+    def _gauge(self, name: str, text: str) -> Gauge:
+        gauge = Gauge(f"edgefw_agent_{name}", text, ["agent"], registry=self._registry)
+        return gauge.labels(self._agent)
+
+    def _histogram(self, name: str, text: str, buckets: tuple[float, ...]) -> Histogram:
+        full = f"edgefw_agent_{name}"
+        return Histogram(full, text, ["agent"], buckets=buckets, registry=self._registry).labels(self._agent)
+
+    def _per_peer(self, name: str, text: str) -> Gauge:
+        return Gauge(f"edgefw_agent_{name}", text, ["agent", "peer"], registry=self._registry)
+
+    def _counter(self, name: str, text: str, label: str) -> Counter:
+        return Counter(f"edgefw_agent_{name}", text, ["agent", "peer", label], registry=self._registry)
+
+
+class BrokerMetrics:
+    """What the broker exports; every series of a link has the label `agent`."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        link: dict[str, Any] = {"labelnames": ["agent"], "registry": registry}
+        self.depth = Gauge(
+            "edgefw_broker_queue_depth", "Feedback held, by state.", ["agent", "state"], registry=registry
+        )
+        self.oldest_age = Gauge(
+            "edgefw_broker_oldest_feedback_age_seconds", "Age of the oldest pending feedback.", **link
+        )
+        self.requested = Gauge(
+            "edgefw_broker_requested_delay_seconds", "Last delay drawn for a link.", **link
+        )
+        self.requested_rounds = Gauge(
+            "edgefw_broker_requested_delay_rounds", "Last delay drawn, in rounds.", **link
+        )
+        self.lateness = Histogram(
+            "edgefw_broker_lateness_seconds",
+            "Release after the due time.",
+            buckets=_LATENESS_BUCKETS,
+            registry=registry,
+        )
+        self.accepted = Counter("edgefw_broker_accepted_total", "Feedback taken over.", **link)
+        self.delivered = Counter(
+            "edgefw_broker_delivered_total", "Feedback acknowledged by its agent.", **link
+        )
+        self.redelivered = Counter("edgefw_broker_redelivered_total", "Feedback sent again.", **link)
+        self.rejected = Counter(
+            "edgefw_broker_rejected_total", "Submissions refused.", ["agent", "reason"], registry=registry
+        )
+
+
+class ObserverMetrics:
+    """What the observer exports about the whole network."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.regret = Gauge(
+            "edgefw_network_regret", "Largest regret of an agent, once certified.", registry=registry
+        )
+        self.loss = Gauge(
+            "edgefw_network_loss", "max_i F_t(x_t^i) of the last scored round.", registry=registry
+        )
+        self.total_loss = Gauge(
+            "edgefw_network_total_loss", "Sum of the network losses so far.", registry=registry
+        )
+        self.consensus = Gauge(
+            "edgefw_network_consensus_distance",
+            "Largest distance of a play from their mean.",
+            registry=registry,
+        )
+        self.gap = Gauge(
+            "edgefw_network_comparator_gap", "How far the comparator may be off.", registry=registry
+        )
+        self.round = Gauge("edgefw_network_round", "The last round scored for all agents.", registry=registry)

@@ -1,0 +1,109 @@
+"""An agent's way to the broker: submit feedback, and get it back when it is due."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import grpc
+
+from edgefw.errors import BrokerRefusal
+from edgefw.transport.server import CHANNEL_OPTIONS
+from edgefw.v1 import broker_service_pb2, broker_service_pb2_grpc
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+log = logging.getLogger(__name__)
+
+_DEADLINE = 10.0  # seconds for one try of one call
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+_AGAIN = (
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.RESOURCE_EXHAUSTED,  # the broker is full: wait, nothing is dropped
+)
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Feedback that has come back: `requested` is what the plan asked for, in its clock's unit."""
+
+    round: int
+    payload: bytes
+    requested: float
+
+
+class BrokerClient:
+    """One agent's calls to the broker; each is repeated until the broker answers."""
+
+    def __init__(self, address: str, agent: int, digest: str) -> None:
+        self._address, self._agent, self._digest = address, agent, digest
+        self._channel = grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS)
+        self._stub = broker_service_pb2_grpc.BrokerServiceStub(self._channel)
+
+    async def close(self) -> None:
+        """End the connection."""
+        await self._channel.close()
+
+    async def submit(self, round_: int, payload: bytes, norm: float) -> None:
+        """Hand over the feedback of a round; returns when the broker has it."""
+        request = broker_service_pb2.SubmitRequest(
+            agent=self._agent, round=round_, scenario_digest=self._digest, payload=payload, norm=norm
+        )
+        await self._insist(f"submit round {round_}", lambda: self._stub.Submit(request, timeout=_DEADLINE))
+
+    async def collect(self, round_: int) -> list[Delivery]:
+        """Return F_t, all that arrives in round t (rounds clock)."""
+        request = broker_service_pb2.CollectRequest(
+            agent=self._agent, round=round_, scenario_digest=self._digest
+        )
+        answer = await self._insist(
+            f"collect round {round_}", lambda: self._stub.Collect(request, timeout=_DEADLINE)
+        )
+        return [Delivery(d.round, d.payload, d.requested_delay) for d in answer.deliveries]
+
+    async def deliveries(self) -> AsyncIterator[Delivery]:
+        """Yield feedback as it comes due, for ever (wall clock); what was yielded is then acknowledged."""
+        pause = _FIRST_PAUSE
+        while True:
+            call = self._stub.Subscribe()
+            try:
+                subscription = broker_service_pb2.Subscription(
+                    agent=self._agent, scenario_digest=self._digest
+                )
+                await call.write(broker_service_pb2.SubscribeRequest(subscription=subscription))
+                while (message := await call.read()) is not grpc.aio.EOF:
+                    pause = _FIRST_PAUSE
+                    if message.WhichOneof("content") == "delivery":
+                        d = message.delivery
+                        yield Delivery(d.round, d.payload, d.requested_delay)
+                        done = broker_service_pb2.Acknowledgement(rounds=[d.round])
+                        await call.write(broker_service_pb2.SubscribeRequest(acknowledgement=done))
+            except grpc.aio.AioRpcError as error:
+                self._retry_or_raise("subscribe", error)
+            except asyncio.InvalidStateError:
+                pass  # the call ended while it was written to: the next read would have said so
+            finally:
+                call.cancel()
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def _insist(self, what: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                return await call()
+            except grpc.aio.AioRpcError as error:
+                self._retry_or_raise(what, error)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _retry_or_raise(self, what: str, error: grpc.aio.AioRpcError) -> None:
+        if error.code() not in _AGAIN:
+            raise BrokerRefusal(
+                f"the broker refuses to {what}: {error.code().name}: {error.details()}"
+            ) from None
+        log.warning("waiting for the broker at %s to %s: %s", self._address, what, error.code().name)

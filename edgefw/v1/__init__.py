@@ -1,0 +1,1 @@
+"""Generated from protos/edgefw/v1 by `make generate`; never edited."""

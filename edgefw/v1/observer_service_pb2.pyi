@@ -1,0 +1,56 @@
+from edgefw.v1 import tensor_pb2 as _tensor_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class ReportRequest(_message.Message):
+    __slots__ = ("reporter", "play")
+    REPORTER_FIELD_NUMBER: _ClassVar[int]
+    PLAY_FIELD_NUMBER: _ClassVar[int]
+    reporter: Reporter
+    play: PlayReport
+    def __init__(self, reporter: _Optional[_Union[Reporter, _Mapping]] = ..., play: _Optional[_Union[PlayReport, _Mapping]] = ...) -> None: ...
+
+class Reporter(_message.Message):
+    __slots__ = ("agent", "scenario_digest")
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    SCENARIO_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    agent: int
+    scenario_digest: str
+    def __init__(self, agent: _Optional[int] = ..., scenario_digest: _Optional[str] = ...) -> None: ...
+
+class PlayReport(_message.Message):
+    __slots__ = ("round", "point", "local_loss", "arrivals", "outstanding", "messages", "bytes")
+    ROUND_FIELD_NUMBER: _ClassVar[int]
+    POINT_FIELD_NUMBER: _ClassVar[int]
+    LOCAL_LOSS_FIELD_NUMBER: _ClassVar[int]
+    ARRIVALS_FIELD_NUMBER: _ClassVar[int]
+    OUTSTANDING_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    round: int
+    point: _tensor_pb2.Array
+    local_loss: float
+    arrivals: _containers.RepeatedScalarFieldContainer[int]
+    outstanding: int
+    messages: int
+    bytes: int
+    def __init__(self, round: _Optional[int] = ..., point: _Optional[_Union[_tensor_pb2.Array, _Mapping]] = ..., local_loss: _Optional[float] = ..., arrivals: _Optional[_Iterable[int]] = ..., outstanding: _Optional[int] = ..., messages: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
+
+class ReportResponse(_message.Message):
+    __slots__ = ("round", "global_loss", "cumulative_loss", "regret", "gap")
+    ROUND_FIELD_NUMBER: _ClassVar[int]
+    GLOBAL_LOSS_FIELD_NUMBER: _ClassVar[int]
+    CUMULATIVE_LOSS_FIELD_NUMBER: _ClassVar[int]
+    REGRET_FIELD_NUMBER: _ClassVar[int]
+    GAP_FIELD_NUMBER: _ClassVar[int]
+    round: int
+    global_loss: float
+    cumulative_loss: float
+    regret: float
+    gap: float
+    def __init__(self, round: _Optional[int] = ..., global_loss: _Optional[float] = ..., cumulative_loss: _Optional[float] = ..., regret: _Optional[float] = ..., gap: _Optional[float] = ...) -> None: ...

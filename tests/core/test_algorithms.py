@@ -1,0 +1,88 @@
+"""What is asked of every algorithm alike: plays in the set and in the type asked for, names checked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny
+
+from edgefw.core.agent import ALGORITHMS, CENTRALIZED, GRADIENT_AT_PLAY, NEVER_LATE, make_agent
+from edgefw.core.messages import Play
+from edgefw.errors import InputError
+from edgefw.problem.feasible import NAMES as SETS
+from edgefw.problem.feasible import make_set
+
+
+@pytest.mark.parametrize("feasible", SETS)
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_every_play_is_in_the_set(name: str, feasible: str, precision: str) -> None:
+    setup = tiny.setup(
+        agents=1 if name in CENTRALIZED else 4,
+        precision=precision,
+        problem={"set": feasible},
+        algorithm={"name": name},
+        delays=[] if name in NEVER_LATE else tiny.DELAYS["uniform"],
+    )
+    agents = setup.agents()
+    rounds = list(tiny.plays(setup, agents))
+    asked = 1 if name in GRADIENT_AT_PLAY else len(setup.steps)
+    for t, played in enumerate(rounds, start=1):
+        assert [play.t for play in played] == [t] * setup.n
+        assert [len(play.queries) for play in played] == [asked] * setup.n
+        points = np.stack([[play.point, *play.queries] for play in played])
+        assert points.dtype == np.dtype(precision)
+        assert setup.feasible.contains(points).all()
+    assert not np.array_equal(rounds[-1][0].point, rounds[0][0].point)
+    in_time = np.arange(1, setup.rounds + 1) + setup.delays - 1 < setup.rounds  # update T was not run
+    assert [agent.applied for agent in agents] == in_time.sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_an_agent_of_one_is_driven_the_same_way_whatever_the_algorithm(name: str) -> None:
+    setup = tiny.setup(agents=1, algorithm={"name": name})
+    agent = setup.agents()[0]
+    assert (agent.agent, agent.neighbours, agent.applied) == (0, (), 0)
+    frame = agent.start_sweep(1, [])
+    assert (frame.agent, frame.t, frame.k, frame.tracker) == (0, 1, 1, None)
+    answers = [agent.advance({})]
+    while not isinstance(answers[-1], Play):
+        answers.append(agent.advance({}))
+    assert len(answers) == (setup.agent_spec(0).K if name == "de2mfw" else 1)
+
+
+@pytest.mark.parametrize("name", CENTRALIZED)
+def test_a_centralized_algorithm_has_no_neighbours(name: str) -> None:
+    spec = replace(tiny.setup(agents=3).agent_spec(1), algorithm=name)
+    with pytest.raises(
+        InputError, match=f"^{name} is centralized: set network.agents to 1, or algorithm.name"
+    ):
+        make_agent(spec)
+
+
+@pytest.mark.parametrize("agents", [1, 3])
+@pytest.mark.parametrize(
+    ("field", "wrong", "message"),
+    [
+        ("algorithm", "de2mwf", "unknown algorithm 'de2mwf': did you mean 'de2mfw'?"),
+        ("algorithm", "delfmw", "unknown algorithm 'delfmw': did you mean 'delmfw'?"),
+        ("oracle", "ftlp", "unknown oracle 'ftlp': did you mean 'ftpl'?"),
+        ("noise", "fixd", "unknown noise 'fixd': did you mean 'fixed'?"),
+        ("feasible", "l1_bal", "unknown feasible set 'l1_bal': did you mean 'l1_ball'?"),
+    ],
+)
+def test_a_wrong_name_is_answered_with_the_nearest(field: str, wrong: str, message: str, agents: int) -> None:
+    spec, change = tiny.setup(agents=agents).agent_spec(0), dict[str, Any]({field: wrong})
+    with pytest.raises(InputError) as caught:
+        make_agent(replace(spec, **change))
+    assert str(caught.value).startswith(message)
+
+
+def test_another_set_may_take_the_place_of_the_one_that_is_named() -> None:
+    setup = tiny.setup(agents=1)
+    small = make_set("l1_per_class", setup.feasible.shape, 0.01)
+    agents = [make_agent(setup.agent_spec(0), small)]
+    assert small.contains(tiny.points(setup, agents)).all()
