@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -64,13 +66,13 @@ def test_a_feedback_comes_back(features: np.ndarray, residuals: np.ndarray) -> N
     assert same_bits(back.residuals, residuals)
 
 
-def dense(**changes: object) -> tensor_pb2.Tensor:
-    fields: dict[str, object] = {"shape": SHAPE, "data": np.ones(15, "<f4").tobytes()}
+def dense(**changes: Any) -> tensor_pb2.Tensor:
+    fields: dict[str, Any] = {"shape": SHAPE, "data": np.ones(15, "<f4").tobytes()}
     return tensor_pb2.Tensor(**(fields | changes))
 
 
-def sparse(places: list[int], values: list[float], **changes: object) -> tensor_pb2.Array:
-    fields: dict[str, object] = {
+def sparse(places: list[int], values: list[float], **changes: Any) -> tensor_pb2.Array:
+    fields: dict[str, Any] = {
         "shape": SHAPE,
         "index": np.array(places, "<u4").tobytes(),
         "value": np.array(values, "<f4").tobytes(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import grpc
 import numpy as np
@@ -56,8 +56,8 @@ def frame(t: int, k: int, agent: int = 0, value: float = 1.0) -> Frame:
     return Frame(agent, t, k, np.full(SHAPE, value, dtype=np.float32), None)
 
 
-def hello(**changes: object) -> pb.Hello:
-    fields: dict[str, object] = {
+def hello(**changes: Any) -> pb.Hello:
+    fields: dict[str, Any] = {
         "protocol_version": 1,
         "agent": 0,
         "scenario_digest": ME.digest,
@@ -152,7 +152,7 @@ def test_a_broken_stream_is_dialled_again_and_nothing_is_lost_or_sent_twice() ->
     ],
 )
 def test_a_wrong_hello_ends_the_stream_and_names_both_sides(
-    changes: dict[str, object], reason: str, peer: str, named: list[str]
+    changes: dict[str, Any], reason: str, peer: str, named: list[str]
 ) -> None:
     async def body(node: Node) -> None:
         code, details, _ = await converse(node, pb.ExchangeRequest(hello=hello(**changes)))
@@ -163,7 +163,7 @@ def test_a_wrong_hello_ends_the_stream_and_names_both_sides(
     run(body)
 
 
-def bad_frame(**changes: object) -> pb.Frame:
+def bad_frame(**changes: Any) -> pb.Frame:
     good = encode_frame(frame(1, 1))
     for name, value in changes.items():
         if name == "shape":
