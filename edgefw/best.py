@@ -5,21 +5,24 @@ from __future__ import annotations
 import hashlib
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgefw.core.comparator import Objective, Solution, certify, solve
+from edgefw.core.comparator import Enough, Objective, Solution, certify, solve
 from edgefw.core.regret import Comparator
 from edgefw.problem.datasets import cache_root
 from edgefw.problem.stream import played
 
 if TYPE_CHECKING:
+    from edgefw.problem.feasible.base import Real
     from edgefw.scenario.setup import Setup
 
 SHARE = 0.01  # of the network regret: how small the certificate's gap has to be
+PRECISION = 1e-6  # of the loss: float32 cannot certify less
 Progress = Callable[[Comparator], None]
 
 
@@ -44,18 +47,32 @@ def comparator(setup: Setup, worst_loss: float, progress: Progress | None = None
     def enough(found: Comparator) -> bool:
         if progress is not None:
             progress(found)
-        return found.gap <= SHARE * max(worst_loss - found.value, 0.0)
+        # A regret may be negative. The gap bounds the error of the value: no bad point passes by its size.
+        return found.gap <= max(SHARE * abs(worst_loss - found.value), PRECISION * worst_loss)
 
+    return find(setup, enough).comparator
+
+
+def find(setup: Setup, enough: Enough, start: Real | None = None) -> Solution:
+    """Return the best point that a search until `enough` finds, certified, from the cache or solved.
+
+    The search starts from the cached point, else from `start`, and never ends with less than was known.
+    """
     path = _path(setup)
     known = _read(path)
     if known is not None and enough(known.comparator):
-        return known.comparator
+        return known
     problem = objective(setup)
-    start = None if known is None else known.point
-    solution = solve(problem, setup.feasible, enough, start=start)
+    solution = solve(problem, setup.feasible, enough, start=start if known is None else known.point)
+    if known is not None and _lower_bound(known) > _lower_bound(solution):
+        solution.bound_point = known.bound_point
     solution.comparator = certify(problem, setup.feasible, solution)
     _write(path, solution)
-    return solution.comparator
+    return solution
+
+
+def _lower_bound(solution: Solution) -> float:
+    return solution.comparator.value - solution.comparator.gap
 
 
 def _path(setup: Setup) -> Path:
@@ -76,19 +93,22 @@ def _read(path: Path) -> Solution | None:
         with np.load(path, allow_pickle=False) as stored:
             found = Comparator(float(stored["value"]), float(stored["gap"]))
             return Solution(stored["point"], found, int(stored["iterations"]), stored["bound_point"])
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile):
         return None  # not there, or not whole: it is only a cache
 
 
 def _write(path: Path, solution: Solution) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=path.parent, suffix=".partial", delete=False) as partial:
-        np.savez(
-            partial,
-            value=solution.comparator.value,
-            gap=solution.comparator.gap,
-            iterations=solution.iterations,
-            point=solution.point,
-            bound_point=solution.bound_point,
-        )
-    Path(partial.name).replace(path)
+    """Keep a solution, whole or not at all; where nothing can be written it will be solved again."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=path.parent, prefix=".", ignore_cleanup_errors=True) as scratch:
+            partial = Path(scratch) / path.name
+            np.savez(
+                partial,
+                value=solution.comparator.value,
+                gap=solution.comparator.gap,
+                iterations=solution.iterations,
+                point=solution.point,
+                bound_point=solution.bound_point,
+            )
+            partial.replace(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -27,23 +28,45 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code: 0 done, 1 failed, 2 wrong input, 130 interrupted."""
     arguments = _parser().parse_args(argv)
     try:
-        return arguments.call(arguments) or 0
+        code = arguments.call(arguments) or 0
+        if sys.stdout is not None:
+            sys.stdout.flush()  # a reader that has gone is noticed here, not in the interpreter's last breath
     except EdgefwError as error:
         print(f"edgefw: {error}", file=sys.stderr)  # noqa: T201 - this is the user interface
         return error.exit_code
+    except MemoryError as error:
+        print(f"edgefw: out of memory ({error}): use fewer agents, rounds or samples", file=sys.stderr)  # noqa: T201
+        return 1
     except KeyboardInterrupt:
         print("edgefw: interrupted", file=sys.stderr)  # noqa: T201
         return 130
     except BrokenPipeError:  # the reader of our output has gone: `edgefw ... | head`
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still to be flushed
         return 1
+    return int(code)
 
 
 class _Parser(argparse.ArgumentParser):
-    """Wrong options in one line, like every other mistake."""
+    """Wrong options in one line, like every other mistake, and with the nearest right one."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, **options)  # --seed must not mean --seeds
 
     def error(self, message: str) -> Any:
         self.exit(2, f"edgefw: {message}; see `{self.prog} --help`\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, rest = super().parse_known_args(args, namespace)
+        if rest and rest[0].startswith("-"):
+            self.error(str(unknown("option", rest[0].partition("=")[0], self._option_string_actions)))
+        if rest:
+            self.error(f"unexpected argument {rest[0]!r}")
+        return found, rest
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            kind = str(action.metavar or action.dest).lower()
+            raise argparse.ArgumentError(None, str(unknown(kind, value, action.choices)))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -173,7 +196,11 @@ def _add_simulate(commands: Any) -> None:
     parser = commands.add_parser("simulate", help="run a scenario as arrays, without a network")
     _add_scenario_arguments(parser)
     parser.add_argument(
-        "--seeds", type=_positive, default=1, metavar="N", help="run N seeds, the scenario's and on"
+        "--seeds",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="run N seeds: the scenario's and the next ones",
     )
     parser.add_argument("--out", metavar="DIR", help="the run folder (default: runs/<name>-<time>)")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")

@@ -29,7 +29,7 @@ class FrameError(EdgefwError):
     """A neighbour sent something that does not belong at this point of the exchange."""
 
 
-class BrokerRefusal(EdgefwError):
+class BrokerRefusalError(EdgefwError):
     """The broker will not take or give feedback, and trying again would not help."""
 
 

@@ -2,49 +2,74 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import platform
 import sqlite3
-from contextlib import closing
-from dataclasses import asdict, dataclass
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import threadpoolctl
 
 from edgefw.core.regret import Comparator, cumulative_loss, network_regret, total_loss
-from edgefw.errors import InputError
+from edgefw.errors import EdgefwError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from edgefw.problem.feasible.base import Real
+
 DATABASE, SUMMARY, SCENARIO = "run.sqlite", "summary.json", "scenario.yaml"
 
+WHOLE_EVERY = 50  # rounds between plays that are kept whole
+
 _SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE plays (
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS plays (
   round INTEGER NOT NULL,
   agent INTEGER NOT NULL,
   local_loss REAL NOT NULL,   -- f_t^i(x_t^i)
   global_loss REAL NOT NULL,  -- F_t(x_t^i)
-  arrivals TEXT NOT NULL,     -- the rounds in F_t^i, as JSON
+  arrivals TEXT NOT NULL,     -- the rounds in F_{t-1}^i, whose feedback led to this play, as JSON
   outstanding INTEGER NOT NULL,
+  hash TEXT,                  -- of the play's bytes; a simulated run has none
   PRIMARY KEY (round, agent)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS points (
+  round INTEGER NOT NULL,
+  agent INTEGER NOT NULL,
+  point BLOB NOT NULL,        -- the play, (C, m) row by row, little-endian float32
+  PRIMARY KEY (round, agent)
+);
+"""
+_ROWS = """
+SELECT p.round, p.agent, local_loss, global_loss, arrivals, outstanding, hash, point
+FROM plays AS p LEFT JOIN points AS w ON w.round = p.round AND w.agent = p.agent
+ORDER BY p.round, p.agent
 """
 
 
 @dataclass(frozen=True)
 class PlayRow:
-    """One agent's round."""
+    """One agent's round, in every mode.
+
+    `arrivals` is F_{t-1}: the rounds whose feedback was used in the sweep that led to this play, so none for
+    t = 1. An emulated run has the play's `hash` too, and every 50th `point` as bytes.
+    """
 
     round: int
     agent: int
     local_loss: float
     global_loss: float
     arrivals: tuple[int, ...]
-    outstanding: int  # feedbacks on their way when the round was over
+    outstanding: int  # feedbacks of rounds 1..t that no play has used so far
+    hash: str | None = None
+    point: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -74,7 +99,7 @@ class Summary:
     comparator_loss: float | None
     comparator_gap: float | None
     total_delay: float  # B, the mean over agents
-    pending: int  # feedbacks that had not come when the run was over
+    pending: int  # feedbacks that had not come when the run was over (emulated: at the last sweep)
     messages: int
     bytes: int
     wall_seconds: float
@@ -108,45 +133,162 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    @property
+    def scenario_path(self) -> Path:
+        """The scenario of the run."""
+        return self.path / SCENARIO
+
     @classmethod
     def create(cls, path: Path, scenario_yaml: str) -> RunFolder:
         """Make the folder; one that holds a run already is left alone."""
-        if (path / SCENARIO).exists():
-            raise InputError(f"{path} holds a run already: give another --out, or remove it")
         try:
+            if (path / SCENARIO).exists():
+                raise InputError(f"--out {path} holds a run already: give another, or remove it")
             path.mkdir(parents=True, exist_ok=True)
-            _write(path / SCENARIO, scenario_yaml)
+            _write_text(path / SCENARIO, scenario_yaml)
         except OSError as error:
-            raise InputError(f"cannot write to {path}: {error.strerror}; give another --out") from None
+            raise InputError(f"--out {path} cannot be written to ({error.strerror}): give another") from None
         return cls(path)
+
+    @classmethod
+    def adopt(cls, path: Path, scenario_yaml: str) -> RunFolder:
+        """Take a folder that was made for this run, or make it."""
+        if not (path / SCENARIO).exists():
+            return cls.create(path, scenario_yaml)
+        return cls(path)
+
+    def discard(self) -> None:
+        """Remove what a run that came to nothing has left; one that has its summary stays."""
+        if (self.path / SUMMARY).exists():
+            return
+        for name in (DATABASE, SUMMARY, SCENARIO):
+            (self.path / name).unlink(missing_ok=True)
+            (self.path / f"{name}.partial").unlink(missing_ok=True)
+        with suppress(OSError):  # there may be something else in it
+            self.path.rmdir()
 
     def write_rows(self, rows: Iterable[PlayRow], meta: Mapping[str, str]) -> None:
         """Write the run database."""
         partial = self.path / f"{DATABASE}.partial"
-        partial.unlink(missing_ok=True)
-        with closing(sqlite3.connect(partial)) as database, database:
-            database.executescript(_SCHEMA)
-            database.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-            database.executemany("INSERT INTO plays VALUES (?, ?, ?, ?, ?, ?)", map(_values, rows))
-        partial.replace(self.path / DATABASE)
+        try:
+            partial.unlink(missing_ok=True)
+            with closing(sqlite3.connect(partial)) as database, database:
+                database.executescript(_SCHEMA)
+                _insert(database, rows, meta)
+            partial.replace(self.path / DATABASE)
+        except (OSError, sqlite3.Error) as error:
+            raise EdgefwError(f"cannot write {self.path / DATABASE}: {error}") from None
 
     def rows(self) -> list[PlayRow]:
         """Read the rows back, by round and agent."""
-        with closing(sqlite3.connect(f"file:{self.path / DATABASE}?mode=ro", uri=True)) as database:
-            found = database.execute("SELECT * FROM plays ORDER BY round, agent").fetchall()
-        return [PlayRow(t, i, f, F, tuple(json.loads(a)), o) for t, i, f, F, a, o in found]
+        with self._reading() as database:
+            found = database.execute(_ROWS).fetchall()
+            return [PlayRow(t, i, f, F, tuple(json.loads(a)), o, h, x) for t, i, f, F, a, o, h, x in found]
+
+    def meta(self) -> dict[str, str]:
+        """Read what else was recorded about the run."""
+        with self._reading() as database:
+            return dict(database.execute("SELECT key, value FROM meta"))
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        path = self.path / DATABASE
+        if not path.exists():
+            raise InputError(f"{self.path} holds no {DATABASE}: give the folder of a run")
+        try:
+            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+                yield database
+        except (sqlite3.Error, json.JSONDecodeError) as error:
+            raise InputError(f"cannot read {path}: {error}") from None
 
     def write_summary(self, summary: Summary) -> None:
         """Write summary.json."""
-        _write(self.path / SUMMARY, summary.to_json())
+        try:
+            _write_text(self.path / SUMMARY, summary.to_json())
+        except OSError as error:
+            raise EdgefwError(f"cannot write {self.path / SUMMARY}: {error.strerror}") from None
 
 
-def _values(row: PlayRow) -> tuple[int, int, float, float, str, int]:
+class RunDatabase:
+    """The database of a run under way: what `add` was given outlives the process, and can be read meanwhile.
+
+    Used from one thread. A run that was cut short is gone on with; another run's database is refused.
+    """
+
+    def __init__(self, folder: RunFolder, meta: Mapping[str, str]) -> None:
+        path = folder.path / DATABASE
+        self._database = sqlite3.connect(path)
+        try:
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute(
+                "PRAGMA synchronous = NORMAL"
+            )  # a kill loses nothing, a power cut a little
+            self._database.executescript(_SCHEMA)
+            self._check(path, meta["digest"])
+        except sqlite3.Error as error:
+            raise InputError(f"cannot write {path}: {error}; give another --out") from None
+        self.add((), meta)
+
+    def add(self, rows: Iterable[PlayRow], meta: Mapping[str, str]) -> None:
+        """Write rows, and set what `meta` names, together or not at all."""
+        with self._database:
+            _insert(self._database, rows, meta)
+
+    def close(self) -> None:
+        """Leave one plain file, which a reader without the right to write can open."""
+        self._database.execute("PRAGMA journal_mode = DELETE")
+        self._database.close()
+
+    def _check(self, path: Path, digest: str) -> None:
+        found = self._database.execute("SELECT value FROM meta WHERE key = 'digest'").fetchone()
+        if found is not None and found[0] != digest:
+            raise InputError(
+                f"{path} is of scenario {found[0]}, this one is {digest}: give another --out, or remove it"
+            )
+
+
+def play_bytes(point: Real) -> bytes:
+    """Return a play (C, m) as it is hashed and kept: row by row, little-endian float32."""
+    return np.ascontiguousarray(point, dtype="<f4").tobytes()
+
+
+def play_hash(point: bytes) -> str:
+    """Return the 128-bit hash, in hexadecimal, of a play's bytes.
+
+    >>> play_hash(play_bytes(np.zeros((1, 2))))
+    'c804ce198ec337e3dc762bdd1a09aece'
+    """
+    return hashlib.blake2b(point, digest_size=16).hexdigest()
+
+
+def environment() -> dict[str, str]:
+    """Return what can change the last bits of a sum: where these agree, a replay is identical."""
+    config: Any = np.show_config(mode="dicts")
+    blas = config["Build Dependencies"]["blas"]
+    cores = {str(pool["architecture"]) for pool in threadpoolctl.threadpool_info() if "architecture" in pool}
+    return {
+        "numpy": np.__version__,
+        "blas": f"{blas['name']} {blas.get('version', '')}".strip(),
+        "blas_core": " ".join(sorted(cores)),
+        "simd": " ".join(config["SIMD Extensions"].get("found", ())),
+        "machine": platform.machine(),
+    }
+
+
+def _insert(database: sqlite3.Connection, rows: Iterable[PlayRow], meta: Mapping[str, str]) -> None:
+    database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", meta.items())
+    for row in rows:
+        database.execute("INSERT INTO plays VALUES (?, ?, ?, ?, ?, ?, ?)", _values(row))
+        if row.point is not None:
+            database.execute("INSERT INTO points VALUES (?, ?, ?)", (row.round, row.agent, row.point))
+
+
+def _values(row: PlayRow) -> tuple[int, int, float, float, str, int, str | None]:
     arrivals = json.dumps(row.arrivals, separators=(",", ":"))
-    return row.round, row.agent, row.local_loss, row.global_loss, arrivals, row.outstanding
+    return row.round, row.agent, row.local_loss, row.global_loss, arrivals, row.outstanding, row.hash
 
 
-def _write(path: Path, text: str) -> None:
+def _write_text(path: Path, text: str) -> None:
     partial = path.with_name(f"{path.name}.partial")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)

@@ -22,6 +22,7 @@ import numpy as np
 from edgefw.core.lockstep import sweep
 from edgefw.core.messages import Feedback, observe
 from edgefw.core.oracle import Noise, Vertex, make_noise
+from edgefw.core.regret import global_losses
 from edgefw.problem.delay import ArrivalBook
 from edgefw.problem.feasible import Atoms, FeasibleSet, densify
 
@@ -75,7 +76,7 @@ def play(setup: Setup) -> Iterator[Round]:
 
 def in_lockstep(setup: Setup) -> Iterator[Round]:
     """Play on the agents of `core`, one by one: slower, and the oracle that the vectorised run is held to."""
-    agents, book = setup.agents(), ArrivalBook(setup.delays)
+    agents, book, awaited = setup.agents(), ArrivalBook(setup.delays), _awaited(setup)
     pending: dict[tuple[int, int], Feedback] = {}
     for t in range(1, setup.rounds + 1):
         arrivals = {i: [pending.pop((i, s)) for s in rounds] for i, rounds in arrived(book, t - 1).items()}
@@ -83,15 +84,21 @@ def in_lockstep(setup: Setup) -> Iterator[Round]:
         features, labels = setup.batches(t)
         local = np.empty(setup.n)
         for i, played in enumerate(plays):
-            local[i], pending[i, t] = observe(setup.loss, played, features[i], labels[i])
-        samples = features.reshape(-1, features.shape[-1])
-        Z = np.stack([played.point @ samples.T for played in plays])  # (n, C, n b)
-        yield Round(t, local, setup.loss.value(Z, labels.reshape(-1)).astype(np.float64))
+            local[i], feedback = observe(setup.loss, played, features[i], labels[i])
+            if awaited[i, t - 1]:
+                pending[i, t] = feedback
+        points = [played.point for played in plays]
+        yield Round(t, local, global_losses(setup.loss, points, features, labels))
 
 
 def arrived(book: ArrivalBook, t: int) -> Arrivals:
     """Return F_t of every agent; before the first round there is none."""
     return book.at(t) if t else {}
+
+
+def _awaited(setup: Setup) -> NDArray[np.bool_]:
+    """Return whose feedback of which round is ever used, (n, rounds): update T moves no play."""
+    return np.arange(1, setup.rounds + 1) + setup.delays - 1 < setup.rounds
 
 
 def _rounds(setup: Setup) -> Iterator[Round]:
@@ -261,8 +268,7 @@ class _History:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._residuals: dict[int, Real] = {}
-        last = np.arange(1, setup.rounds + 1) + setup.delays - 1
-        self._awaited = (last < setup.rounds).sum(axis=0)  # (rounds,): update T moves no play
+        self._awaited = _awaited(setup).sum(axis=0)  # (rounds,)
 
     def keep(self, t: int, residuals: Real) -> None:
         """Keep the residuals (K, n, C, b) of round t for as long as somebody waits for them."""

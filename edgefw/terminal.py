@@ -19,8 +19,9 @@ from rich.table import Table
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+# A folder's name may hold "[/x]" or ":tent:": nothing that is shown is markup.
+out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+err = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
 @contextmanager
@@ -54,7 +55,7 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> N
     drawn = Table(title=title, title_justify="left", title_style="bold")
     for position, name in enumerate(header):
         numeric = all(row[position][:1] in set("0123456789+-") for row in rows)
-        drawn.add_column(name, justify="right" if numeric else "left")
+        drawn.add_column(name, justify="right" if numeric else "left", overflow="fold")  # cut no path
     for row in rows:
         drawn.add_row(*row)
     out.print(drawn)

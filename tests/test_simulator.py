@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import getgeneratorlocals
+from types import GeneratorType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,6 +56,19 @@ def test_residuals_are_kept_exactly_as_long_as_somebody_waits_for_them(setup: Se
         waited_for = ((arrival >= t) & (arrival < setup.rounds)).any(axis=0) & (s <= t)
         assert sorted(network._history._residuals) == s[waited_for].tolist()
     assert not network._history._residuals
+
+
+@settings(deadline=None, max_examples=20)
+@given(tiny.networks(name="distributed-dgd"))
+def test_in_lockstep_too_feedback_that_never_comes_is_not_kept(setup: Setup) -> None:
+    """It holds the features: a run of drops would otherwise keep all the data it has seen."""
+    arrival = np.arange(1, setup.rounds + 1) + setup.delays - 1
+    run = in_lockstep(setup)
+    assert isinstance(run, GeneratorType)
+    for t in range(1, setup.rounds + 1):
+        next(run)
+        to_come = (arrival >= t) & (arrival < setup.rounds) & (np.arange(1, setup.rounds + 1) <= t)
+        assert len(getgeneratorlocals(run)["pending"]) == to_come.sum()
 
 
 def test_a_constant_delay_keeps_as_many_rounds_as_it_is_long() -> None:

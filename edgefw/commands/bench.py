@@ -23,4 +23,6 @@ def run() -> None:
     )
     with terminal.status("weighing a run of 1,000 rounds"):
         peak = bench.peak_memory()
-    terminal.out.print(f"peak memory of a run with 20 agents drawn to be 501 rounds late, T = 1000: {peak:.0f} MB")
+    terminal.out.print(
+        f"peak memory of a run with 20 agents drawn to be 501 rounds late, T = 1000: {peak:.0f} MB"
+    )

@@ -27,4 +27,5 @@ def show(name: str, overrides: Sequence[str]) -> None:
 
 def schema() -> None:
     """Print the JSON schema of a scenario file."""
-    print(json.dumps(Scenario.model_json_schema(), indent=2))  # noqa: T201
+    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Scenario.model_json_schema()}
+    print(json.dumps(document, indent=2))  # noqa: T201

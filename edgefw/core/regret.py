@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from edgefw.problem.feasible.base import Real
+    from edgefw.problem.loss import Loss
 
 Losses = NDArray[np.float64]
 
@@ -19,6 +26,16 @@ class Comparator:
 
     value: float
     gap: float
+
+
+def global_losses(loss: Loss, points: Sequence[Real], features: Real, labels: NDArray[np.int64]) -> Losses:
+    """Return F_t of every point, each (C, m), on all batches of a round, (n, b, m) and (n, b).
+
+    Computed in the points' own type, one product a point: the same points give the same bits, whoever asks.
+    """
+    samples = features.reshape(-1, features.shape[-1])
+    Z = np.stack([point @ samples.T for point in points])  # (points, C, n b)
+    return np.asarray(loss.value(Z, labels.reshape(-1)).astype(np.float64))
 
 
 def total_loss(losses: Losses) -> float:

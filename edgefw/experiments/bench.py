@@ -1,4 +1,4 @@
-"""What the simulator costs on this machine, in units that carry over to another: passes over its own arrays."""
+"""What the simulator costs, in units that carry over to another machine: passes over its own arrays."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def round_cost(topology: str) -> RoundCost:
 
 
 def peak_memory() -> float:
-    """Return the peak resident megabytes of a process that runs f = 20, delay 501, T = 1000, data included."""
+    """Return the peak megabytes of a process that runs f = 20, delay 501, T = 1000, data included."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, context) as pool:
         return pool.submit(_simulate_and_weigh).result()

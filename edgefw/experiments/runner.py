@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -44,7 +46,18 @@ def run(setup: Setup, progress: Progress | None = None) -> Outcome:
     with threadpool_limits(1):
         begin = time.perf_counter()
         trace = simulate(setup, progress)
-        return Outcome(setup.scenario, trace, time.perf_counter() - begin)
+        seconds = time.perf_counter() - begin
+    _check_finite(trace)
+    return Outcome(setup.scenario, trace, seconds)
+
+
+def _check_finite(trace: Trace) -> None:
+    wrong = ~np.isfinite(trace.global_loss).all(axis=1)
+    if wrong.any():
+        raise EdgefwError(
+            f"the losses of round {wrong.argmax() + 1} are not finite: "
+            "lower problem.radius or algorithm.rate, or set precision=float64"
+        )
 
 
 def run_all(
@@ -56,15 +69,18 @@ def run_all(
         return [run(resolve(s), _offset(progress, done)) for s, done in _with_rounds_before(scenarios)]
     context = multiprocessing.get_context("spawn")
     counter = context.Value("q", 0)
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(workers, context, initializer=_share, initargs=(counter,)) as pool:
-        futures = [pool.submit(_work, scenario) for scenario in scenarios]
         try:
+            futures = _submit(pool, scenarios)
             _follow(futures, counter, progress)
             return [future.result() for future in futures]
         except BrokenProcessPool:
             raise EdgefwError("a simulation process died (out of memory?): try again with --jobs 1") from None
-        except BaseException:
+        except BaseException:  # also Ctrl-C: do not wait for runs that nobody will look at
             pool.shutdown(wait=False, cancel_futures=True)
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
             raise
 
 
@@ -84,28 +100,23 @@ def summarise(setup: Setup, outcome: Outcome, found: Comparator | None) -> Summa
     messages = 2 * len(setup.graph.edges) * exchanges * setup.rounds
     arrays = 2 if scenario.algorithm.name == "de2mfw" else 1
     return Summary(
-        name=scenario.name,
-        digest=scenario.digest,
         mode="simulate",
-        algorithm=scenario.algorithm.name,
-        seed=scenario.seed,
-        data=setup.dataset.name,
-        agents=setup.n,
         rounds=setup.rounds,
         pending=int(pending(setup.delays).sum()),
         messages=messages,
         bytes=messages * arrays * setup.feasible.size * setup.dtype.itemsize,
         wall_seconds=outcome.wall_seconds,
+        **setup.facts(),
         **score(outcome.trace.global_loss, setup.total_delay.tolist(), found),
     )
 
 
 def rows(setup: Setup, outcome: Outcome) -> Iterator[PlayRow]:
-    """Yield the rows of a simulated run, as an emulated one would record them."""
+    """Yield the rows of a simulated run, as an emulated one would record them (but for the plays)."""
     book = ArrivalBook(setup.delays)
     outstanding = np.zeros(setup.n, dtype=np.int64)
     for t in range(1, setup.rounds + 1):
-        arrivals = arrived(book, t)
+        arrivals = arrived(book, t - 1)
         outstanding += 1
         for i in range(setup.n):
             came = tuple(arrivals.get(i, ()))
@@ -122,8 +133,27 @@ _counter: Synchronized[int] | None = None  # in a worker: rounds played by all w
 
 
 def _share(counter: Synchronized[int]) -> None:
+    """Begin a worker."""
     global _counter  # noqa: PLW0603 - a pool has no other way to hand its workers shared memory
     _counter = counter
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Do not outlive the process that wants the result, however it ends."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _submit(pool: ProcessPoolExecutor, scenarios: Sequence[Scenario]) -> list[Future[Outcome]]:
+    """Hand out the work. Workers inherit a blocked SIGINT: Ctrl-C in a terminal reaches them too."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return [pool.submit(_work, scenario) for scenario in scenarios]
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _work(scenario: Scenario) -> Outcome:

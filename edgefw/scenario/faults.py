@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, NonNegativeInt, PositiveInt, Tag
 
-from edgefw.scenario.units import Duration
+from edgefw.problem.delay import LONGEST
+from edgefw.scenario.units import Duration, RoundsOrTime, SomeRoundsOrTime
 
 Distribution = Literal["constant", "uniform", "normal", "exponential", "lognormal", "pareto", "trace"]
 Strategy = Literal["burst", "newest_first", "until_end", "starve"]
 
 
 class Strict(BaseModel):
-    """A part of a scenario: frozen, and unknown keys are refused."""
+    """A part of a scenario: frozen; unknown keys, values of another type and infinities are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Draw(Strict):
@@ -28,23 +29,38 @@ class Draw(Strict):
     replacement: bool = False
 
 
+def _kind(agents: object) -> str | None:
+    """Return which way of naming agents this is: a mistake is then looked for in that one alone."""
+    if isinstance(agents, dict | Draw):
+        return "[draw]"
+    if isinstance(agents, list):
+        return "[list]"
+    return "[all]" if agents == "all" else None
+
+
+Agents = Annotated[
+    Annotated[Literal["all"], Tag("[all]")]
+    | Annotated[list[NonNegativeInt], Tag("[list]")]
+    | Annotated[Draw, Tag("[draw]")],
+    Discriminator(
+        _kind,
+        custom_error_type="agents",
+        custom_error_message="write all, a list such as [0, 3], or {draw: 2} for two at random",
+    ),
+]
+
+
 class Fault(Strict):
     """What all faults have in common."""
 
-    agents: Literal["all"] | list[NonNegativeInt] | Draw = "all"
+    agents: Agents = "all"
     probability: float = Field(default=1.0, ge=0, le=1, description="chance that a feedback is affected")
-    at: NonNegativeInt | Duration | None = Field(
+    at: RoundsOrTime | None = Field(
         default=None, description="when it begins: a round (200) or a time (90s); from the start if left out"
     )
-    duration: PositiveInt | Duration | None = Field(
+    duration: SomeRoundsOrTime | None = Field(
         default=None, description="how long it lasts: rounds (50) or a time (10s); to the end if left out"
     )
-
-    @model_validator(mode="after")
-    def _known_duration(self) -> Fault:
-        if self.duration == 0:
-            raise ValueError("duration is 0: leave it out for a fault without end")
-        return self
 
 
 class Amount(Fault):
@@ -54,7 +70,9 @@ class Amount(Fault):
         default=None, description="uniform if there is jitter, else constant"
     )
     correlation: float = Field(default=0.0, ge=0, le=1, description="share of the previous round's draw")
-    seed: NonNegativeInt | None = Field(default=None, description="a seed of its own for these draws")
+    seed: NonNegativeInt | None = Field(
+        default=None, le=LONGEST, description="a seed of its own for these draws"
+    )
 
 
 class Latency(Amount):
@@ -85,10 +103,10 @@ class Ramp(Fault):
     """A delay that changes by `step` every `interval`, from `start` to `stop`."""
 
     type: Literal["ramp"]
-    start: NonNegativeInt | Duration
-    stop: NonNegativeInt | Duration
-    step: PositiveInt | Duration
-    interval: PositiveInt | Duration
+    start: RoundsOrTime
+    stop: RoundsOrTime
+    step: SomeRoundsOrTime
+    interval: SomeRoundsOrTime
 
 
 class Drop(Fault):
@@ -107,8 +125,17 @@ class Adversary(Fault):
 
 AnyFault = Annotated[Latency | Rounds | Blackout | Ramp | Drop | Adversary, Field(discriminator="type")]
 
+TYPES: dict[str, type[Fault]] = {
+    "latency": Latency,
+    "rounds": Rounds,
+    "blackout": Blackout,
+    "ramp": Ramp,
+    "drop": Drop,
+    "adversary": Adversary,
+}
 
-def amounts(fault: Any) -> list[tuple[str, float | None]]:
+
+def amounts(fault: Any) -> list[tuple[str, float]]:
     """Return the names and values of a fault's amounts that are either rounds or times."""
     names = ("at", "duration", "start", "stop", "step", "interval")
     return [(name, getattr(fault, name)) for name in names if getattr(fault, name, None) is not None]

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping, Sequence
+import re
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from edgefw.errors import InputError, unknown
+from edgefw.scenario.explain import explain
 from edgefw.scenario.model import Scenario
+from edgefw.scenario.units import as_written
 
 if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
+    from collections.abc import Hashable, Mapping, Sequence
 
 _LIBRARY = resources.files("edgefw") / "scenarios"
 
@@ -50,55 +51,53 @@ def validate(document: Mapping[str, Any], *, source: str) -> Scenario:
 
 def dump(scenario: Scenario) -> str:
     """Return the scenario as YAML, with every default written out; `load` reads it back."""
-    return yaml.safe_dump(scenario.model_dump(mode="json"), sort_keys=False)
+    text: str = yaml.dump(scenario.model_dump(mode="json"), Dumper=_Dumper, sort_keys=False)
+    return text
 
 
-def explain(error: ValidationError) -> str:
-    """Return the first mistake that pydantic found as one line: the field, the value, what is allowed."""
-    details = error.errors(include_url=False)
-    first = _line(details[0])
-    more = len(details) - 1
-    return first if not more else f"{first} (and {more} more)"
+class _Loader(yaml.SafeLoader):
+    """YAML as people expect it: 1e-3 is a number, and a field that is given twice is a mistake."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
+        """Return the mapping, whose keys must differ."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                raise yaml.MarkedYAMLError(
+                    problem=f"{key.value!r} is given twice", problem_mark=key.start_mark
+                )
+            seen.add(str(key.value))
+        return super().construct_mapping(node, deep)
 
 
-def _line(detail: ErrorDetails) -> str:
-    # A union's branches ("function-before[...]") stand in the location; users wrote none of them.
-    path = ".".join(str(part) for part in detail["loc"] if not (isinstance(part, str) and "[" in part))
-    if detail["type"] == "extra_forbidden":
-        return f"{path}: unknown field{_nearest_field(detail['loc'])}"
-    message = detail["msg"].removeprefix("Value error, ")
-    message = message[0].lower() + message[1:] if message else message
-    value = detail["input"]
-    shown = "" if isinstance(value, Mapping | list) or detail["type"] == "missing" else f" (got {value!r})"
-    return f"{path}: {message}{shown}" if path else f"{message}{shown}"
+class _Dumper(yaml.SafeDumper):
+    """Its counterpart: quotes a text that `_Loader` would take for a number."""
 
 
-def _nearest_field(loc: tuple[int | str, ...]) -> str:
-    """Return a hint at the field that was meant, looking down the models along the location."""
-    model: type[BaseModel] = Scenario
-    for part in loc[:-1]:
-        annotation = model.model_fields[part].annotation if part in model.model_fields else None
-        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
-            return ""
-        model = annotation
-    near = difflib.get_close_matches(str(loc[-1]), list(model.model_fields), n=1)
-    return f": did you mean {near[0]!r}?" if near else f"; allowed: {', '.join(model.model_fields)}"
+for _side in (_Loader, _Dumper):
+    # As in YAML 1.2: PyYAML's own floats have a point and a signed exponent, and 1e-3 is a text to it.
+    _side.add_implicit_resolver(
+        "tag:yaml.org,2002:float",
+        re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"),
+        list("-+.0123456789"),
+    )
 
 
 def _read(name_or_path: str) -> str:
     if name_or_path in names():
         return _library_text(name_or_path)
     path = Path(name_or_path)
-    if path.suffix not in {".yaml", ".yml"} and not path.exists():
+    if not name_or_path or (path.suffix not in {".yaml", ".yml"} and not path.exists()):
         raise unknown("scenario", name_or_path, names())
+    known = f"give a scenario file or one of {', '.join(names())}"
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise InputError(
-            f"there is no file {path}: give a scenario file or one of {', '.join(names())}"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
+        raise InputError(f"there is no file {path}: {known}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not text: {known}") from None
+    except OSError as error:
+        raise InputError(f"cannot read {path} ({error.strerror}): {known}") from None
 
 
 def _library_text(name: str) -> str:
@@ -107,11 +106,14 @@ def _library_text(name: str) -> str:
 
 def _parse(text: str, source: str) -> dict[str, Any]:
     try:
-        document = yaml.safe_load(text)
+        document = yaml.load(text, _Loader)  # noqa: S506 - it is a SafeLoader
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark else ""
-        raise InputError(f"{source}: not valid YAML{where}: {getattr(error, 'problem', error)}") from None
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
+        raise InputError(f"{source}: not valid YAML{where}: {problem}") from None
+    except ValueError as error:  # such as a date that does not exist
+        raise InputError(f"{source}: not valid YAML: {error}") from None
     if document is None:
         return {}
     if not isinstance(document, dict):
@@ -122,42 +124,38 @@ def _parse(text: str, source: str) -> dict[str, Any]:
 def _apply(document: dict[str, Any], override: str) -> None:
     """Set one field, `a.b=c`; c is read as YAML, a number in the path is a place in a list."""
     path, equals, text = override.partition("=")
-    if not equals or not path:
+    parts = path.split(".")
+    if not equals or not all(parts):
         raise InputError(f"--set {override}: write it as field=value, such as network.agents=30")
-    *parents, last = path.split(".")
     place: Any = document
-    for part in parents:
-        place = _child(place, part, override)
-    _assign(place, last, _parse_value(text, override), override)
+    for depth, part in enumerate(parts[:-1]):
+        key = _key(place, parts[:depth], part, override)
+        if isinstance(place, dict) and place.get(part) is None:
+            place[part] = [] if parts[depth + 1].isdecimal() else {}  # a section that was left out
+        place = place[key]
+    place[_key(place, parts[:-1], parts[-1], override)] = _parse_value(text, override)
 
 
-def _child(place: Any, part: str, override: str) -> Any:
-    if isinstance(place, list):
-        return place[_position(place, part, override)]
-    if not isinstance(place, dict):
-        raise InputError(f"--set {override}: {part!r} is below a value that has no fields")
-    return place.setdefault(part, {})
-
-
-def _assign(place: Any, last: str, value: Any, override: str) -> None:
-    if isinstance(place, list):
-        place[_position(place, last, override)] = value
-    elif isinstance(place, dict):
-        place[last] = value
-    else:
-        raise InputError(f"--set {override}: {last!r} is below a value that has no fields")
-
-
-def _position(place: list[Any], part: str, override: str) -> int:
-    if not part.isdecimal() or int(part) >= len(place):
+def _key(place: Any, above: Sequence[str], part: str, override: str) -> int | str:
+    """Return what to index `place`, the value of field `above`, with."""
+    field = ".".join(above)
+    if isinstance(place, dict):
+        return part
+    if not isinstance(place, list):
         raise InputError(
-            f"--set {override}: {part!r} is not a place in a list of {len(place)} (they count from 0)"
+            f"--set {override}: {field} is {as_written(place)}, which has no field {part!r} to set"
+        )
+    if not part.isdecimal() or int(part) >= len(place):
+        there = f"there are {field}.0 to {field}.{len(place) - 1}" if place else f"{field} is empty"
+        raise InputError(
+            f"--set {override}: there is no {field}.{part}: {there}; "
+            f"to add one give the whole list, {field}=[...]"
         )
     return int(part)
 
 
 def _parse_value(text: str, override: str) -> Any:
     try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
+        return yaml.load(text, _Loader)  # noqa: S506 - it is a SafeLoader
+    except (yaml.YAMLError, ValueError):
         raise InputError(f"--set {override}: {text!r} is not valid YAML") from None

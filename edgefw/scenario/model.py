@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import AfterValidator, Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from edgefw.core.agent import ALGORITHMS, CENTRALIZED, NEVER_LATE
 from edgefw.core.oracle import NAMES as ORACLES
@@ -15,8 +16,13 @@ from edgefw.problem.feasible import NAMES as SETS
 from edgefw.problem.graph import TOPOLOGIES
 from edgefw.problem.loss import NAMES as LOSSES
 from edgefw.problem.partition import KINDS as PARTITIONS
-from edgefw.scenario.faults import AnyFault, Latency, Rounds, Strict, amounts
-from edgefw.scenario.units import Duration, parse_duration
+from edgefw.scenario.faults import AnyFault, Draw, Latency, Ramp, Rounds, Strict, amounts
+from edgefw.scenario.units import Duration, Pace, format_duration
+
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+_MOST_AGENTS, _LONGEST_HORIZON = 10_000, 10**9  # beyond anything that ends; a mistyped one is said at once
+_LARGEST = 1e9  # of a radius or a rate: float32 still holds sums of their products
+_WITH_DELAY = {"mfw": "delmfw", "ofw": "dofw"}  # the algorithm that the other reduces to
 
 
 def _one_of(kind: str, choices: tuple[str, ...]) -> Any:
@@ -30,16 +36,28 @@ def _one_of(kind: str, choices: tuple[str, ...]) -> Any:
     return Annotated[str, AfterValidator(check), Field(json_schema_extra={"enum": list(choices)})]
 
 
+def _file_name(name: str) -> str:
+    if not re.fullmatch(_NAME, name):
+        raise ValueError(
+            f"{name!r} cannot name a folder: use up to 64 letters, digits, '.', '_' and '-', "
+            "the first a letter or a digit"
+        )
+    return name
+
+
+Edge = Annotated[tuple[NonNegativeInt, NonNegativeInt], Field(strict=False)]  # a file has lists, no tuples
+
+
 class Network(Strict):
     """Who there is, and who talks to whom."""
 
-    agents: PositiveInt = 8
+    agents: PositiveInt = Field(default=8, le=_MOST_AGENTS)
     topology: _one_of("topology", tuple(TOPOLOGIES)) = "cycle"  # type: ignore[valid-type]
     rows: PositiveInt | None = None
     cols: PositiveInt | None = None
     p: float | None = Field(default=None, ge=0, le=1, description="edge or rewiring probability")
     degree: PositiveInt | None = None
-    edges: list[tuple[int, int]] | None = None
+    edges: list[Edge] | None = Field(default=None, description="of topology edges: [[0, 1], [1, 2]]")
 
 
 class Data(Strict):
@@ -53,7 +71,7 @@ class Data(Strict):
         default=0.5, description="of the Dirichlet partition: smaller is more uneven"
     )
     samples: PositiveInt | None = Field(default=None, description="of the synthetic stream")
-    drift: float = Field(default=0.0, ge=0, description="of the synthetic stream")
+    drift: float = Field(default=0.0, ge=0, le=1, description="of the synthetic stream")
 
 
 class Problem(Strict):
@@ -61,7 +79,7 @@ class Problem(Strict):
 
     loss: _one_of("loss", LOSSES) = "multinomial"  # type: ignore[valid-type]
     set: _one_of("feasible set", SETS) = "l1_per_class"  # type: ignore[valid-type]
-    radius: float = Field(default=24.0, gt=0, allow_inf_nan=False)
+    radius: float = Field(default=24.0, gt=0, le=_LARGEST)
     batch: PositiveInt = 2
 
 
@@ -69,13 +87,13 @@ class Algorithm(Strict):
     """What every agent runs."""
 
     name: _one_of("algorithm", ALGORITHMS) = "de2mfw"  # type: ignore[valid-type]
-    horizon: PositiveInt = 1000
+    horizon: PositiveInt = Field(default=1000, le=_LONGEST_HORIZON)
     schedule: Literal["experiment", "theorem"] = "experiment"
     oracle: _one_of("oracle", ORACLES) = "ftpl"  # type: ignore[valid-type]
     stop_after: PositiveInt | None = Field(default=None, description="ends early; K stays the horizon's")
     sub_iterations: PositiveInt | None = Field(default=None, description="K; ceil(sqrt(horizon)) if left out")
     rate: PositiveFloat | None = Field(
-        default=None, description="zeta (or the gradient step); else the schedule's"
+        default=None, le=_LARGEST, description="zeta (or the gradient step); else the schedule's"
     )
     noise: Literal["auto", "fixed", "fresh"] = Field(
         default="auto", description="FTPL's: fixed per agent in a network, fresh at every query alone"
@@ -99,21 +117,19 @@ class Peers(Strict):
     timeout: Duration = 30.0
 
 
-def _pace(value: object) -> object:
-    return value if value == "asap" else parse_duration(value)
-
-
 class Scenario(Strict):
     """A run, whole: every mode reads the same file."""
 
-    name: str = Field(default="unnamed", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+    name: Annotated[str, AfterValidator(_file_name)] = Field(
+        default="unnamed", json_schema_extra={"pattern": _NAME}
+    )
     seed: int = Field(default=0, ge=0, lt=2**63)
     network: Network = Network()
     data: Data = Data()
     problem: Problem = Problem()
     algorithm: Algorithm = Algorithm()
     clock: Literal["wall", "rounds"] = "wall"
-    pace: Annotated[Literal["asap"] | Duration, BeforeValidator(_pace)] = 0.25
+    pace: Pace = 0.25
     delays: list[AnyFault] = Field(default_factory=list)
     events: list[AnyFault] = Field(default_factory=list)
     peers: Peers = Peers()
@@ -143,29 +159,64 @@ class Scenario(Strict):
         return self
 
     def _check_algorithm(self) -> None:
-        algorithm = self.algorithm
-        if algorithm.centralized and self.network.agents > 1:
+        name, agents = self.algorithm.name, self.network.agents
+        if self.algorithm.centralized and agents > 1:
             raise InputError(
-                f"algorithm.name {algorithm.name} is centralized, network.agents is {self.network.agents}: "
+                f"algorithm.name is {name}, which is centralized, and network.agents is {agents}: "
                 "set network.agents=1, or algorithm.name=de2mfw"
             )
-        if algorithm.name in NEVER_LATE and self.faults:
-            raise InputError(f"algorithm.name {algorithm.name} knows no delays: remove delays and events")
+        if name in NEVER_LATE and self.faults:
+            raise InputError(
+                f"algorithm.name is {name}, which knows no delays, and there are {len(self.faults)}: "
+                f"set algorithm.name={_WITH_DELAY[name]}, or delays=[] and events=[]"
+            )
 
     def _check_fault(self, place: str, fault: AnyFault) -> None:
         if place.startswith("events") and fault.at is None:
             raise InputError(
                 f"{place}.at is missing: say when the event begins, as a round (200) or a time (90s)"
             )
-        if isinstance(fault.agents, list) and any(i >= self.network.agents for i in fault.agents):
-            raise InputError(f"{place}.agents {fault.agents}: agents are 0 to {self.network.agents - 1}")
-        if self.clock == "rounds" and isinstance(fault, Latency):
-            raise InputError(f"{place}: latency needs clock wall; under the rounds clock use type rounds")
-        if self.clock == "wall" and isinstance(fault, Rounds):
-            raise InputError(f"{place}: rounds needs clock rounds; under the wall clock use type latency")
+        self._check_agents(f"{place}.agents", fault)
         if self.clock == "rounds":
-            for name, value in amounts(fault):
-                if isinstance(value, float):
-                    raise InputError(
-                        f"{place}.{name}: under the rounds clock write a number of rounds, not a time"
-                    )
+            self._check_rounds(place, fault)
+        else:
+            self._check_times(place, fault)
+
+    def _check_agents(self, place: str, fault: AnyFault) -> None:
+        chosen, n = fault.agents, self.network.agents
+        if isinstance(chosen, list) and (wrong := [i for i in chosen if i >= n]):
+            raise InputError(f"{place} names agent {wrong[0]}: agents are 0 to {n - 1}")
+        if isinstance(chosen, Draw) and chosen.draw > n and not chosen.replacement:
+            raise InputError(
+                f"{place}.draw is {chosen.draw}: there are only {n} agents, unless replacement is true"
+            )
+
+    @staticmethod
+    def _check_rounds(place: str, fault: AnyFault) -> None:
+        """Refuse times under the rounds clock."""
+        if isinstance(fault, Latency):
+            raise InputError(
+                f"{place}.type is latency, a delay in time, and clock is rounds: "
+                "use type rounds, or set clock=wall"
+            )
+        for name, value in amounts(fault):
+            if isinstance(value, float):
+                raise InputError(
+                    f"{place}.{name} is the time {format_duration(value)}, and clock is rounds: "
+                    "write a number of rounds, or set clock=wall"
+                )
+
+    @staticmethod
+    def _check_times(place: str, fault: AnyFault) -> None:
+        """Refuse delays in rounds under the wall clock; when a fault begins and ends may be either."""
+        if isinstance(fault, Rounds):
+            raise InputError(
+                f"{place}.type is rounds, a delay in rounds, and clock is wall: "
+                "use type latency, or set clock=rounds"
+            )
+        for name, value in amounts(fault) if isinstance(fault, Ramp) else ():
+            if isinstance(value, int) and value and name not in {"at", "duration"}:
+                raise InputError(
+                    f"{place}.{name} is {value} rounds, and clock is wall: "
+                    "write a time, such as 2s, or set clock=rounds"
+                )

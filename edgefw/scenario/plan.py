@@ -25,7 +25,32 @@ def delay_plan(scenario: Scenario) -> delay.DelayPlan:
     return delay.DelayPlan(resolved, agents=scenario.network.agents, seed=scenario.seed)
 
 
+def timed(scenario: Scenario) -> list[str]:
+    """Return the places ("delays.0") of the faults that only a length of rounds turns into rounds."""
+    if scenario.clock == "rounds":
+        return []
+    return [
+        place(scenario, position)
+        for position, fault in enumerate(scenario.faults)
+        if isinstance(fault, faults.Latency | faults.Ramp)
+        or any(isinstance(value, float) for _, value in faults.amounts(fault))
+    ]
+
+
+def place(scenario: Scenario, position: int) -> str:
+    """Return where the fault at a position of `scenario.faults` stands in the file: "delays.0"."""
+    late = position - len(scenario.delays)
+    return f"delays.{position}" if late < 0 else f"events.{late}"
+
+
 def _fault(scenario: Scenario, position: int, fault: faults.AnyFault) -> delay.Fault:
+    try:
+        return _resolved(scenario, position, fault)
+    except InputError as error:
+        raise InputError(f"{place(scenario, position)}: {error}") from None
+
+
+def _resolved(scenario: Scenario, position: int, fault: faults.AnyFault) -> delay.Fault:
     agents = _agents(scenario, position, fault)
     common: dict[str, Any] = {
         "agents": agents,
@@ -72,9 +97,14 @@ def _window(scenario: Scenario, fault: faults.AnyFault) -> tuple[int, int | None
     """Return the rounds [start, stop) in which the fault is in force, or None for always."""
     if fault.at is None and fault.duration is None:
         return None
-    start = 1 if fault.at is None else max(1, _rounds(scenario, fault.at))
+    start = 1 if fault.at is None else _round_at(scenario, fault.at)
     stop = None if fault.duration is None else start + max(1, _rounds(scenario, fault.duration))
     return start, stop
+
+
+def _round_at(scenario: Scenario, at: float) -> int:
+    """Return the round that is named, or the one under way at that time: round t begins at (t-1) pace."""
+    return max(1, at) if isinstance(at, int) else 1 + _rounds(scenario, at)
 
 
 def _rounds(scenario: Scenario, amount: float) -> int:
@@ -83,5 +113,5 @@ def _rounds(scenario: Scenario, amount: float) -> int:
         return amount
     seconds = round_seconds(scenario)
     if seconds is None:
-        raise InputError("times need rounds of a known length: set pace (250ms, say), or write rounds")
+        raise InputError("a time needs rounds of a known length: set pace=250ms, say, or write rounds")
     return math.floor(amount / seconds + 1e-9)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,16 +19,16 @@ from edgefw.problem.graph import Graph, build, mixing_weights
 from edgefw.problem.loss import Loss, make_loss
 from edgefw.problem.partition import partition
 from edgefw.problem.stream import Stream
-from edgefw.scenario.plan import delay_plan, round_seconds
+from edgefw.scenario.model import Scenario
+from edgefw.scenario.plan import delay_plan, round_seconds, timed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from edgefw.problem.dataset import Dataset
     from edgefw.problem.feasible.base import Real
-    from edgefw.scenario.model import Scenario
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +109,18 @@ class Setup:
             return chosen
         return "fresh" if self.scenario.algorithm.centralized else "fixed"
 
+    def facts(self) -> dict[str, Any]:
+        """Return what a summary says of a run before it has been played."""
+        scenario = self.scenario
+        return {
+            "name": scenario.name,
+            "digest": scenario.digest,
+            "algorithm": scenario.algorithm.name,
+            "seed": scenario.seed,
+            "data": self.dataset.name,
+            "agents": self.n,
+        }
+
     def weights(self, i: int) -> Mapping[int, float]:
         """Return w_ij for agent i itself and its neighbours."""
         return {j: float(self.W[i, j]) for j in (*self.graph.neighbours(i), i)}
@@ -147,8 +160,7 @@ class Setup:
 
 def resolve(scenario: Scenario, dataset: Dataset | None = None) -> Setup:
     """Return the scenario's setup; `dataset` saves loading one that is at hand already."""
-    source = scenario.data
-    data = dataset or load(source.source, seed=scenario.seed, samples=source.samples, drift=source.drift)
+    data = dataset or _data(scenario)
     graph = _graph(scenario)
     loss = make_loss(scenario.problem.loss)
     shape = (loss.outputs(data.classes), data.features.shape[1])
@@ -172,35 +184,65 @@ def with_delays(setup: Setup, delays: NDArray[np.int64]) -> Setup:
     return replace(setup, delays=delays)
 
 
+def first_rounds(setup: Setup, rounds: int) -> Setup:
+    """Return the same setup over its first rounds alone; K and the rates stay the horizon's."""
+    algorithm = setup.scenario.algorithm.model_copy(update={"stop_after": rounds})
+    scenario = setup.scenario.model_copy(update={"algorithm": algorithm})
+    return replace(setup, scenario=scenario, delays=setup.delays[:, :rounds])
+
+
+@contextmanager
+def _named(field: str) -> Iterator[None]:
+    """Name the scenario's field in what goes wrong inside, unless one of its section is named already."""
+    try:
+        yield
+    except InputError as error:
+        message, section = str(error), field.partition(".")[0]
+        if f"{section}." in message:
+            raise
+        own = getattr(Scenario.model_fields[section].annotation, "model_fields", {})
+        joint = "." if message.partition(" ")[0] in own else ": "
+        raise type(error)(f"{section if joint == '.' else field}{joint}{message}") from None
+
+
+def _data(scenario: Scenario) -> Dataset:
+    data = scenario.data
+    with _named("data.source"):
+        return load(data.source, seed=scenario.seed, samples=data.samples, drift=data.drift)
+
+
 def _graph(scenario: Scenario) -> Graph:
     net = scenario.network
-    return build(
-        net.topology,
-        net.agents,
-        rows=net.rows,
-        cols=net.cols,
-        p=net.p,
-        degree=net.degree,
-        edges=net.edges,
-        seed=scenario.seed,
-    )
+    with _named("network.edges" if net.topology == "edges" else "network"):
+        return build(
+            net.topology,
+            net.agents,
+            rows=net.rows,
+            cols=net.cols,
+            p=net.p,
+            degree=net.degree,
+            edges=net.edges,
+            seed=scenario.seed,
+        )
 
 
 def _streams(scenario: Scenario, data: Dataset) -> tuple[Stream, ...]:
-    shards = partition(
-        data.labels,
-        scenario.network.agents,
-        kind=scenario.data.partition,
-        alpha=scenario.data.alpha,
-        seed=scenario.seed,
-    )
+    with _named("network.agents"):
+        shards = partition(
+            data.labels,
+            scenario.network.agents,
+            kind=scenario.data.partition,
+            alpha=scenario.data.alpha,
+            seed=scenario.seed,
+        )
     batch, drifts = scenario.problem.batch, scenario.data.drift > 0
     return tuple(Stream(shard, batch, scenario.seed, i, in_order=drifts) for i, shard in enumerate(shards))
 
 
 def _delays(scenario: Scenario) -> NDArray[np.int64]:
-    if scenario.clock == "wall" and scenario.pace == "asap" and scenario.faults:
+    if scenario.pace == "asap" and (counted := timed(scenario)):
         raise InputError(
-            "delays in seconds need rounds of a known length: set pace (250ms, say) or clock=rounds"
+            f"pace is asap and {counted[0]} counts in time, which needs rounds of a known length: "
+            "set pace=250ms, say, or clock=rounds with delays in rounds"
         )
     return delay_plan(scenario).table(scenario.algorithm.rounds, round_seconds(scenario))

@@ -1,52 +1,125 @@
-"""Durations as people write them: "750ms", "2s", "1.5m"."""
+"""Durations as people write them ("750ms", "2s", "1.5m"), and amounts that are rounds or durations."""
 
 from __future__ import annotations
 
-import math
 import re
-from typing import Annotated
+from decimal import Decimal
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, PlainSerializer, PlainValidator, WithJsonSchema
 
-_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_PATTERN = re.compile(r"\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*(us|ms|s|m|h)\s*")
+from edgefw.problem.delay import LONGEST
+
+_SECONDS = {"us": "1e-6", "ms": "1e-3", "s": "1", "m": "60", "h": "3600"}
+_PATTERN = re.compile(r"\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*(us|ms|s|m|h)\s*", re.ASCII)
+_HOW = "write a number and a unit, such as 750ms, 2s or 1.5m"
+
+
+def as_written(value: object) -> str:
+    """Return a value as it stands in a file; a large one only by its kind.
+
+    >>> as_written(None), as_written("5"), as_written(5), as_written([0, "a"])
+    ('null', "'5'", '5', "[0, 'a']")
+    """
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, dict):
+        return "a mapping"
+    return f"a list of {len(value)}" if isinstance(value, list) and len(value) > 4 else repr(value)
 
 
 def parse_duration(text: object) -> float:
-    """Return the seconds that `text` stands for.
+    """Return the seconds that `text` stands for: the float nearest to what is written.
 
     >>> parse_duration("750ms")
     0.75
     """
-    if isinstance(text, float) and math.isfinite(text):  # an already parsed value, set from Python
-        seconds = text
-    elif isinstance(text, str) and (match := _PATTERN.fullmatch(text)):
-        seconds = float(match[1]) * _SECONDS[match[2]]
-    elif text == 0:
-        seconds = 0.0
-    else:
-        raise ValueError(f"{text!r} is not a duration: write a number and a unit, such as 750ms, 2s or 1.5m")
+    if text == 0 and not isinstance(text, bool):
+        return 0.0
+    if isinstance(text, int | float) and not isinstance(text, bool):
+        raise ValueError(f"{text!r} has no unit: {_HOW}")  # noqa: TRY004 - pydantic reports these alone
+    match = _PATTERN.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise ValueError(f"{as_written(text)} is not a duration: {_HOW}")
+    seconds = float(Decimal(match[1]) * Decimal(_SECONDS[match[2]]))
     if seconds < 0:
         raise ValueError(f"{text!r} is negative: a duration is zero or more")
+    if seconds > LONGEST:
+        raise ValueError(f"{text!r} is too long: a duration is at most 2^53 seconds")
     return seconds
 
 
 def format_duration(seconds: float) -> str:
-    """Return the shortest usual way to write `seconds`; `parse_duration` gives the same number back.
+    """Return `seconds` as people write them; `parse_duration` gives the same number back.
 
-    >>> format_duration(0.75), format_duration(2.0)
-    ('750ms', '2s')
+    >>> format_duration(0.75), format_duration(2.0), format_duration(90.5)
+    ('750ms', '2s', '90.5s')
     """
-    milliseconds = round(seconds * 1e3, 6)
-    if seconds < 1 and milliseconds / 1e3 == seconds:
-        return f"{milliseconds:g}ms" if seconds else "0s"
-    return f"{seconds!r}s".replace(".0s", "s")
+    exact = Decimal(repr(float(seconds)))
+    number, unit = (exact * 1000, "ms") if 0 < exact < 1 else (exact, "s")
+    return f"{number.normalize():f}{unit}"
 
+
+def parse_rounds_or_time(value: object) -> float:
+    """Return a number of rounds (an int) as it is, and a time ("90s") as seconds (a float)."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not 0 <= value <= LONGEST:
+            raise ValueError(f"{value} is not a number of rounds: write 0 or more, 2^53 at most")
+        return value
+    if isinstance(value, str) and _PATTERN.fullmatch(value):
+        return parse_duration(value)
+    raise ValueError(f"{as_written(value)} is neither a number of rounds (200) nor a time (90s)")
+
+
+def parse_pace(value: object) -> float | str:
+    """Return "asap", or the seconds of a round."""
+    if value == "asap":
+        return "asap"
+    try:
+        return _above_zero(parse_duration(value))
+    except ValueError as error:
+        raise ValueError(f"{error} (or asap, as fast as it goes)") from None
+
+
+def _above_zero(amount: float) -> float:
+    if amount == 0:
+        raise ValueError("0 is too small: it must be above 0")
+    return amount
+
+
+def _written(amount: float) -> int | str:
+    return amount if isinstance(amount, int) else format_duration(amount)
+
+
+_TIME = {"type": "string", "pattern": r"^\d+(\.\d+)?(us|ms|s|m|h)$", "examples": ["750ms", "2s"]}
 
 Duration = Annotated[
     float,
     BeforeValidator(parse_duration),
     PlainSerializer(format_duration, return_type=str),
-    WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?(us|ms|s|m|h)$", "examples": ["750ms", "2s"]}),
+    WithJsonSchema(_TIME),
 ]
 """Seconds in Python, a string such as "750ms" in a file."""
+
+RoundsOrTime = Annotated[
+    float,
+    PlainValidator(parse_rounds_or_time),
+    PlainSerializer(_written),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, _TIME]}),
+]
+"""A number of rounds (an int) or a time (seconds, a float)."""
+
+SomeRoundsOrTime = Annotated[
+    RoundsOrTime,
+    AfterValidator(_above_zero),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _TIME]}),
+]
+"""The same, above 0."""
+
+Pace = Annotated[
+    Literal["asap"] | float,
+    PlainValidator(parse_pace),
+    PlainSerializer(lambda pace: pace if pace == "asap" else format_duration(pace)),
+    WithJsonSchema({"anyOf": [{"const": "asap"}, _TIME]}),
+]
+"""The length of a round in seconds, or "asap"."""

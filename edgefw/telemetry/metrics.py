@@ -134,7 +134,7 @@ class BrokerMetrics:
         )
         self.redelivered = Counter("edgefw_broker_redelivered_total", "Feedback sent again.", **link)
         self.rejected = Counter(
-            "edgefw_broker_rejected_total", "Submissions refused.", ["agent", "reason"], registry=registry
+            "edgefw_broker_rejected_total", "Requests refused.", ["agent", "reason"], registry=registry
         )
 
 
@@ -160,3 +160,12 @@ class ObserverMetrics:
             "edgefw_network_comparator_gap", "How far the comparator may be off.", registry=registry
         )
         self.round = Gauge("edgefw_network_round", "The last round scored for all agents.", registry=registry)
+        self.outside = Counter(
+            "edgefw_network_infeasible_plays_total", "Plays outside the feasible set.", registry=registry
+        )
+        self.rejected = Counter(
+            "edgefw_network_reports_rejected_total",
+            "Streams of reports that were ended because of what came over them.",
+            ["reason"],
+            registry=registry,
+        )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 
-from edgefw.errors import BrokerRefusal
-from edgefw.transport.server import CHANNEL_OPTIONS
+from edgefw.errors import BrokerRefusalError
+from edgefw.transport.server import CHANNEL_OPTIONS, LARGEST_MESSAGE
 from edgefw.v1 import broker_service_pb2, broker_service_pb2_grpc
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_LARGEST_PAYLOAD = LARGEST_MESSAGE - 1024  # room for the envelope
 _DEADLINE = 10.0  # seconds for one try of one call
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 _AGAIN = (
@@ -50,6 +51,11 @@ class BrokerClient:
 
     async def submit(self, round_: int, payload: bytes, norm: float) -> None:
         """Hand over the feedback of a round; returns when the broker has it."""
+        if len(payload) > _LARGEST_PAYLOAD:
+            raise BrokerRefusalError(
+                f"the feedback of round {round_} has {len(payload)} bytes, at most {_LARGEST_PAYLOAD} can be "
+                "carried: lower problem.batch"
+            )
         request = broker_service_pb2.SubmitRequest(
             agent=self._agent, round=round_, scenario_digest=self._digest, payload=payload, norm=norm
         )
@@ -60,10 +66,13 @@ class BrokerClient:
         request = broker_service_pb2.CollectRequest(
             agent=self._agent, round=round_, scenario_digest=self._digest
         )
-        answer = await self._insist(
-            f"collect round {round_}", lambda: self._stub.Collect(request, timeout=_DEADLINE)
-        )
-        return [Delivery(d.round, d.payload, d.requested_delay) for d in answer.deliveries]
+
+        async def once() -> list[Delivery]:
+            call = self._stub.Collect(request, timeout=_DEADLINE)
+            return [_delivery(answer.delivery) async for answer in call]
+
+        deliveries: list[Delivery] = await self._insist(f"collect round {round_}", once)
+        return deliveries
 
     async def deliveries(self) -> AsyncIterator[Delivery]:
         """Yield feedback as it comes due, for ever (wall clock); what was yielded is then acknowledged."""
@@ -78,9 +87,8 @@ class BrokerClient:
                 while (message := await call.read()) is not grpc.aio.EOF:
                     pause = _FIRST_PAUSE
                     if message.WhichOneof("content") == "delivery":
-                        d = message.delivery
-                        yield Delivery(d.round, d.payload, d.requested_delay)
-                        done = broker_service_pb2.Acknowledgement(rounds=[d.round])
+                        yield _delivery(message.delivery)
+                        done = broker_service_pb2.Acknowledgement(rounds=[message.delivery.round])
                         await call.write(broker_service_pb2.SubscribeRequest(acknowledgement=done))
             except grpc.aio.AioRpcError as error:
                 self._retry_or_raise("subscribe", error)
@@ -103,7 +111,11 @@ class BrokerClient:
 
     def _retry_or_raise(self, what: str, error: grpc.aio.AioRpcError) -> None:
         if error.code() not in _AGAIN:
-            raise BrokerRefusal(
+            raise BrokerRefusalError(
                 f"the broker refuses to {what}: {error.code().name}: {error.details()}"
             ) from None
         log.warning("waiting for the broker at %s to %s: %s", self._address, what, error.code().name)
+
+
+def _delivery(message: broker_service_pb2.Delivery) -> Delivery:
+    return Delivery(message.round, message.payload, message.requested_delay)

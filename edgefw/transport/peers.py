@@ -122,6 +122,7 @@ class PeerLink:
             await self._read_all(stream)
         finally:
             writer.cancel()
+            await asyncio.gather(writer, return_exceptions=True)  # a broken stream breaks both halves
             if self._current is writer:
                 self._current = None
                 self._metrics.peer_up(self.peer, up=False)
@@ -211,6 +212,8 @@ class PeerServicer(peer_service_pb2_grpc.PeerServiceServicer):
             self._metrics.rejected(peer, error.reason)
             log.warning("ended a stream from agent %s: %s", peer, error)
             await context.abort(_status(error), str(error))
+        except grpc.aio.InternalError:  # what gRPC raises in a stream whose other end has gone
+            log.info("the stream from agent %s broke", peer)
         except TimeoutError:
             self._metrics.rejected(peer, "silent")
             await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, f"no Hello within {_HELLO_PATIENCE:g} s")

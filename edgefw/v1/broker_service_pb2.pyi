@@ -83,7 +83,7 @@ class CollectRequest(_message.Message):
     def __init__(self, agent: _Optional[int] = ..., round: _Optional[int] = ..., scenario_digest: _Optional[str] = ...) -> None: ...
 
 class CollectResponse(_message.Message):
-    __slots__ = ("deliveries",)
-    DELIVERIES_FIELD_NUMBER: _ClassVar[int]
-    deliveries: _containers.RepeatedCompositeFieldContainer[Delivery]
-    def __init__(self, deliveries: _Optional[_Iterable[_Union[Delivery, _Mapping]]] = ...) -> None: ...
+    __slots__ = ("delivery",)
+    DELIVERY_FIELD_NUMBER: _ClassVar[int]
+    delivery: Delivery
+    def __init__(self, delivery: _Optional[_Union[Delivery, _Mapping]] = ...) -> None: ...

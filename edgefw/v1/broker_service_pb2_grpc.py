@@ -45,7 +45,7 @@ class BrokerServiceStub:
                 request_serializer=edgefw_dot_v1_dot_broker__service__pb2.SubscribeRequest.SerializeToString,
                 response_deserializer=edgefw_dot_v1_dot_broker__service__pb2.SubscribeResponse.FromString,
                 _registered_method=True)
-        self.Collect = channel.unary_unary(
+        self.Collect = channel.unary_stream(
                 '/edgefw.v1.BrokerService/Collect',
                 request_serializer=edgefw_dot_v1_dot_broker__service__pb2.CollectRequest.SerializeToString,
                 response_deserializer=edgefw_dot_v1_dot_broker__service__pb2.CollectResponse.FromString,
@@ -71,7 +71,7 @@ class BrokerServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Collect(self, request, context):
-        """Rounds clock: all that arrives in a round, perhaps nothing.
+        """Rounds clock: all that arrives in a round, perhaps nothing; complete when the stream ends well.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -90,7 +90,7 @@ def add_BrokerServiceServicer_to_server(servicer, server):
                     request_deserializer=edgefw_dot_v1_dot_broker__service__pb2.SubscribeRequest.FromString,
                     response_serializer=edgefw_dot_v1_dot_broker__service__pb2.SubscribeResponse.SerializeToString,
             ),
-            'Collect': grpc.unary_unary_rpc_method_handler(
+            'Collect': grpc.unary_stream_rpc_method_handler(
                     servicer.Collect,
                     request_deserializer=edgefw_dot_v1_dot_broker__service__pb2.CollectRequest.FromString,
                     response_serializer=edgefw_dot_v1_dot_broker__service__pb2.CollectResponse.SerializeToString,
@@ -172,7 +172,7 @@ class BrokerService:
             wait_for_ready=None,
             timeout=None,
             metadata=None):
-        return grpc.experimental.unary_unary(
+        return grpc.experimental.unary_stream(
             request,
             target,
             '/edgefw.v1.BrokerService/Collect',

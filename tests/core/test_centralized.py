@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -10,6 +11,7 @@ import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgefw.core.agent import make_agent
 from edgefw.core.messages import observe
 from edgefw.errors import FrameError
 from edgefw.problem.delay import ArrivalBook
@@ -152,10 +154,11 @@ def test_bold_mfw_has_as_many_copies_as_ever_wait_and_each_is_mfw_on_its_rounds(
     agent = cast("Alone", setup.agents()[0])
     plays = [each[0] for each in tiny.plays(setup, [agent])]
     owner = _owners(setup)
-    pool = cast("BoldMfw", agent.learner)
-    assert len(pool.copies) == max(owner) + 1
-    for copy in range(len(pool.copies)):
-        twin = pool._new_copy(copy)
+    copies = len(cast("BoldMfw", agent.learner).copies)
+    assert copies == max(owner) + 1
+    for copy in range(copies):
+        spec = replace(setup.agent_spec(0), algorithm="mfw", agent=copy)  # copy c has the noise of agent c
+        twin = cast("Alone", make_agent(spec)).learner
         for s in [s for s, by in enumerate(owner, start=1) if by == copy]:
             np.testing.assert_allclose(plays[s - 1].point, twin.play(s).point, rtol=0, atol=CLOSE)
             twin.update(s, [observe(setup.loss, plays[s - 1], *setup.batch(0, s))[1]])

@@ -13,6 +13,7 @@ import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgefw.core.agent import CENTRALIZED
 from edgefw.core.messages import Feedback, Frame, Play, observe
 from edgefw.errors import FrameError
 from edgefw.problem.delay import pending
@@ -89,6 +90,24 @@ def test_plays_are_the_same_bits_whatever_came_first(
     setup = data.draw(tiny.networks(precision=precision, name=name))
     shuffled = [Shuffled(agent, seed) for agent in setup.agents()]
     assert np.array_equal(tiny.points(setup), tiny.points(setup, shuffled))
+
+
+@pytest.mark.parametrize("name", ["de2mfw", "distributed-dgd", "delmfw", "dofw", "dgd"])
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_the_order_of_many_that_come_together_leaves_no_trace(name: str, precision: str) -> None:
+    """Two numbers add up to the same in any order, three need not; and OGD hides none of their bits."""
+    setup = tiny.setup(
+        agents=1 if name in CENTRALIZED else 6,
+        network={"topology": "complete"},
+        precision=precision,
+        problem={"set": "l2_ball"},
+        algorithm={"name": name, "oracle": "ogd"},
+        delays=tiny.DELAYS["bursts"],
+    )
+    expected = tiny.points(setup)
+    for seed in range(3):
+        shuffled = [Shuffled(agent, seed) for agent in setup.agents()]
+        assert np.array_equal(tiny.points(setup, shuffled), expected)
 
 
 @settings(deadline=None, max_examples=30)

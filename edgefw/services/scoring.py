@@ -1,0 +1,151 @@
+"""How plays score: loss on everybody's batches, regret against a fixed point, distance from consensus. Pure.
+
+Regret while a run is under way is measured against the best point of the *whole* horizon,
+
+    regret_i(t) = sum over s <= t of F_s(x_s^i) - F_s(x*),
+
+which is at most the regret against the best point of rounds 1..t: a lower bound that becomes the regret with
+the last round. The gap beside it certifies x* over the horizon.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgefw.core.regret import Comparator, global_losses
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from edgefw.problem.feasible.base import Real
+    from edgefw.scenario.setup import Setup
+
+
+@dataclass(frozen=True, eq=False)
+class RoundScore:
+    """A round that all agents have played."""
+
+    t: int
+    global_loss: NDArray[np.float64]  # F_t(x_t^i), (n,)
+    consensus: float  # max_i |x_t^i - mean_j x_t^j|
+    outside: tuple[int, ...]  # agents whose play is not in the feasible set
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A fixed point over the first rounds: its certified comparator, and F_t at it, (rounds,)."""
+
+    comparator: Comparator
+    losses: NDArray[np.float64]
+    final: bool = False  # asked for by the end of the run, not on the way
+
+
+@dataclass(frozen=True)
+class Score:
+    """What one agent is told about one of its plays."""
+
+    round: int
+    global_loss: float
+    cumulative_loss: float
+    regret: float | None
+    gap: float | None
+
+
+def score_round(setup: Setup, t: int, points: Sequence[Real]) -> RoundScore:
+    """Score the plays of round t, one point (C, m) an agent, in the agents' order."""
+    features, labels = setup.batches(t)
+    inside = setup.feasible.contains(np.stack(points))
+    return RoundScore(
+        t,
+        global_losses(setup.loss, points, features, labels),
+        consensus_distance(points),
+        tuple(np.flatnonzero(~inside).tolist()),
+    )
+
+
+def fixed_point_losses(setup: Setup, point: Real) -> NDArray[np.float64]:
+    """Return F_t of one point (C, m) in every round, (rounds,)."""
+    x = point.astype(setup.dtype)
+    losses = [global_losses(setup.loss, [x], *setup.batches(t))[0] for t in range(1, setup.rounds + 1)]
+    return np.array(losses)
+
+
+def consensus_distance(points: Sequence[Real]) -> float:
+    """Return max_i |x^i - mean_j x^j|, in Euclidean norm.
+
+    >>> consensus_distance([np.array([[0.0, 3.0]]), np.array([[0.0, -3.0]])])
+    3.0
+    """
+    x = np.stack(points).reshape(len(points), -1).astype(np.float64)
+    return float(np.linalg.norm(x - x.mean(axis=0), axis=1).max())
+
+
+class Scoreboard:
+    """The scores of all rounds so far, of n agents."""
+
+    def __init__(self, n: int, rounds: int) -> None:
+        self._losses = np.empty((rounds, n))
+        self._cumulative = np.zeros((rounds + 1, n))
+        self._total = 0.0
+        self._fixed: NDArray[np.float64] | None = None  # sums of F_s(x*) over s <= t, (rounds + 1,)
+        self._gap: float | None = None
+        self.rounds = 0
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """F_t(x_t^i), (rounds so far, n)."""
+        return self._losses[: self.rounds]
+
+    @property
+    def network_loss(self) -> float:
+        """max_i F_t(x_t^i) of the last round."""
+        return float(self._losses[self.rounds - 1].max()) if self.rounds else 0.0
+
+    @property
+    def total_loss(self) -> float:
+        """The sum of the network losses."""
+        return self._total
+
+    @property
+    def worst_loss(self) -> float:
+        """The largest cumulative loss of an agent."""
+        return float(self._cumulative[self.rounds].max())
+
+    @property
+    def network_regret(self) -> float | None:
+        """The largest regret of an agent, once there is a certificate."""
+        fixed = self._fixed_sum(self.rounds)
+        return None if fixed is None else self.worst_loss - fixed
+
+    @property
+    def gap(self) -> float | None:
+        """How far the comparator may be off."""
+        return self._gap
+
+    def add(self, global_loss: NDArray[np.float64]) -> None:
+        """Add the next round's F_t(x_t^i), (n,)."""
+        t = self.rounds
+        self._losses[t] = global_loss
+        self._cumulative[t + 1] = self._cumulative[t] + global_loss
+        self._total += float(global_loss.max())
+        self.rounds += 1
+
+    def compare_with(self, certificate: Certificate) -> None:
+        """Measure regret against this fixed point from now on."""
+        self._fixed = np.concatenate([[0.0], np.cumsum(certificate.losses)])
+        self._gap = certificate.comparator.gap
+
+    def score(self, agent: int, t: int) -> Score:
+        """Return what is known of an agent's play of round t, which has been added."""
+        cumulative = float(self._cumulative[t, agent])
+        fixed = self._fixed_sum(t)
+        regret = None if fixed is None else cumulative - fixed
+        return Score(t, float(self._losses[t - 1, agent]), cumulative, regret, self._gap)
+
+    def _fixed_sum(self, t: int) -> float | None:
+        return None if self._fixed is None or t >= len(self._fixed) else float(self._fixed[t])

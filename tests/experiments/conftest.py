@@ -1,0 +1,20 @@
+"""Puts the comparators that tests solve into a folder of their own; lets tests import their helpers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from edgefw import best
+from edgefw.problem import datasets
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Not XDG_CACHE_HOME: matplotlib would look for its fonts again, for half a minute.
+    for module in (best, datasets):
+        monkeypatch.setattr(module, "cache_root", lambda: tmp_path / "cache")

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+import pytest
+
+from edgefw.errors import DataError, InputError
+from edgefw.experiments import plots, reproduce
+from edgefw.experiments.size import Size, make_size, with_data
+from edgefw.problem import datasets
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def _no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets, "_SYSTEM", tmp_path)
+    monkeypatch.delenv("EDGEFW_DATA", raising=False)
+
+
+def run(target: str, out: Path, *, quick: bool = True, seeds: int | None = None) -> None:
+    reproduce.run(target, quick=quick, seeds=seeds, out=out, jobs=1)
+
+
+def test_an_unknown_target_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="did you mean 'figure2'"):
+        run("figure22", tmp_path)
+
+
+def test_no_seeds_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="at least 1"):
+        run("table2", tmp_path, seeds=0)
+
+
+def test_a_folder_that_cannot_be_made_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="give another --out"):
+        run("table1", tmp_path / "file" / "below")
+
+
+def test_figures_need_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plots, "find_spec", lambda _name: None)
+    with pytest.raises(InputError, match=r"install edgefw\[figures\]"):
+        run("figure3", tmp_path)
+
+
+@pytest.mark.usefixtures("_no_data")
+@pytest.mark.parametrize("target", [target for target in reproduce.TARGETS if target != "table1"])
+def test_a_full_run_needs_its_data_set(target: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="edgefw data fetch"):
+        run(target, tmp_path, quick=False)
+
+
+@pytest.mark.usefixtures("_no_data")
+def test_a_quick_run_makes_its_own_data_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    size = with_data(make_size(quick=True, seeds=None), "mnist")
+    assert size.scenario("paper-centralized", 1, []).data.source == "synthetic"
+    assert "mnist is not on this machine" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("_no_data")
+def test_table1_needs_no_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "results" / "table1"
+    run("table1", out)
+    with (out / "table1.csv").open(encoding="utf-8") as file:
+        rows = {(row["algorithm"], row["graph"]): row for row in csv.DictReader(file)}
+    assert len(rows) == 9
+    assert float(rows["de2mfw", "cycle"]["messages"]) == 64
+    assert float(rows["delmfw", "-"]["lmo_calls"]) == 31
+    assert "counted over 3 rounds" in capsys.readouterr().out
+
+
+def test_a_full_run_is_the_published_size() -> None:
+    assert make_size(quick=False, seeds=None) == Size((1, 2, 3), 1000, quick=False)
+    assert make_size(quick=False, seeds=1).seeds == (1,)
+    assert not make_size(quick=True, seeds=None).compares
+
+
+def test_a_quick_run_says_that_it_compares_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[Size] = []
+    monkeypatch.setitem(reproduce._TARGETS, "table2", lambda size, _out, _jobs: called.append(size))
+    run("table2", tmp_path)
+    assert "nothing is compared" in capsys.readouterr().out
+    assert called[0].quick

@@ -1,0 +1,180 @@
+"""Agents that only pretend: they report plays that the core made in memory, over real streams."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import grpc
+
+from edgefw.core.lockstep import sweep
+from edgefw.core.messages import Feedback, Play, observe
+from edgefw.problem.delay import ArrivalBook
+from edgefw.records import RunFolder
+from edgefw.scenario.load import dump
+from edgefw.scenario.model import Scenario
+from edgefw.services import observer
+from edgefw.services.config import Place
+from edgefw.simulator import arrived
+from edgefw.transport.codec import encode_array
+from edgefw.v1 import observer_service_pb2 as pb
+from edgefw.v1 import observer_service_pb2_grpc
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+    from pathlib import Path
+
+    from edgefw.scenario.setup import Setup
+
+DEADLINE = 60.0  # seconds after which a test is stuck, on however busy a machine
+
+
+def scenario(**changes: Any) -> Scenario:
+    """Return a small scenario that any process can resolve: the synthetic data are made from the seed."""
+    document: dict[str, Any] = {
+        "name": "playback",
+        "seed": 3,
+        "clock": "rounds",
+        "pace": "asap",
+        "network": {"agents": 4, "topology": "cycle"},
+        "data": {"source": "synthetic", "samples": 300},
+        "algorithm": {"horizon": 12},
+        "delays": [
+            {"type": "rounds", "agents": [1], "rounds": 3, "jitter": 2},
+            {"type": "rounds", "agents": [2], "rounds": 5},
+        ],
+    }
+    return Scenario.model_validate(document | changes)
+
+
+@dataclass(frozen=True)
+class Played:
+    """One agent's round, as the agent would know it; `arrivals` is F_{t-1}."""
+
+    play: Play
+    local_loss: float
+    arrivals: tuple[int, ...]
+    outstanding: int
+
+
+def play_all(setup: Setup) -> list[list[Played]]:
+    """Play a setup on the agents of the core; by round, then by agent."""
+    agents, book = setup.agents(), ArrivalBook(setup.delays)
+    pending: dict[tuple[int, int], Feedback] = {}
+    rounds = []
+    for t in range(1, setup.rounds + 1):
+        came = arrived(book, t - 1)
+        plays = sweep(agents, t, {i: [pending.pop((i, s)) for s in rounds_] for i, rounds_ in came.items()})
+        played = []
+        for i, play in enumerate(plays):
+            local, pending[i, t] = observe(setup.loss, play, *setup.batch(i, t))
+            outstanding = sum(agent == i for agent, _ in pending)
+            played.append(Played(play, local, tuple(came.get(i, ())), outstanding))
+        rounds.append(played)
+    return rounds
+
+
+def play_report(played: Played, **changes: Any) -> Any:
+    """Return the message of a play; 7 messages and 100 bytes a round."""
+    t = played.play.t
+    fields: dict[str, Any] = {
+        "round": t,
+        "point": encode_array(played.play.point),
+        "local_loss": played.local_loss,
+        "arrivals": played.arrivals,
+        "outstanding": played.outstanding,
+        "messages": 7 * t,
+        "bytes": 100 * t,
+    }
+    return pb.PlayReport(**(fields | changes))
+
+
+class Reporter:
+    """An agent's stream to an observer, by hand."""
+
+    def __init__(self, channel: Any, agent: int, digest: str) -> None:
+        self.call = observer_service_pb2_grpc.ObserverServiceStub(channel).Report()
+        self._hello = pb.ReportRequest(reporter=pb.Reporter(agent=agent, scenario_digest=digest))
+
+    async def open(self) -> Reporter:
+        await self.call.write(self._hello)
+        return self
+
+    async def report(self, *messages: Any) -> None:
+        for message in messages:
+            await self.call.write(pb.ReportRequest(play=message))
+
+    async def answers(self, count: int) -> list[Any]:
+        async with asyncio.timeout(DEADLINE):
+            return [await self.call.read() for _ in range(count)]
+
+    async def refusal(self) -> tuple[grpc.StatusCode, str]:
+        """Read until the stream is ended, and return how."""
+        async with asyncio.timeout(DEADLINE):
+            with suppress(grpc.aio.AioRpcError):
+                while await self.call.read() is not grpc.aio.EOF:
+                    pass
+            return await self.call.code(), await self.call.details()
+
+
+async def report_all(address: str, digest: str, agent: int, rounds: Sequence[Sequence[Played]]) -> list[Any]:
+    """Report an agent's part of some rounds and return all answers."""
+    async with grpc.aio.insecure_channel(address) as channel:
+        reporter = await Reporter(channel, agent, digest).open()
+        await reporter.report(*(play_report(played[agent]) for played in rounds))
+        await reporter.call.done_writing()
+        return await reporter.answers(len(rounds))
+
+
+async def report_network(address: str, setup: Setup, rounds: Sequence[Sequence[Played]]) -> list[list[Any]]:
+    """Report all agents' parts at the same time; answers by agent."""
+    digest = setup.scenario.digest
+    return await asyncio.gather(*(report_all(address, digest, i, rounds) for i in range(setup.n)))
+
+
+def new_folder(path: Path, chosen: Scenario) -> RunFolder:
+    return RunFolder.create(path, dump(chosen))
+
+
+def free_place() -> Place:
+    """Return a place on loopback where nobody listens."""
+    with socket.socket() as first, socket.socket() as second:
+        for one in (first, second):
+            one.bind(("127.0.0.1", 0))
+        return Place("127.0.0.1", first.getsockname()[1], second.getsockname()[1])
+
+
+@dataclass
+class Observing:
+    """An observer that runs in this event loop."""
+
+    place: Place
+    stop: asyncio.Event
+    task: asyncio.Task[None]
+
+    async def ended(self) -> None:
+        async with asyncio.timeout(DEADLINE):
+            await self.task
+
+
+@asynccontextmanager
+async def observing(folder: RunFolder, *, stay: bool = False) -> AsyncIterator[Observing]:
+    """Run an observer on a folder; it is told to stop when the block ends."""
+    place, stop = free_place(), asyncio.Event()
+    config = observer.ObserverConfig(folder.scenario_path, folder.path, place, stay)
+    running = Observing(place, stop, asyncio.create_task(observer.serve(config, stop)))
+    try:
+        await listening(place)
+        yield running
+    finally:
+        stop.set()
+        await running.ended()
+
+
+async def listening(place: Place) -> None:
+    """Wait until a server accepts connections."""
+    async with asyncio.timeout(DEADLINE), grpc.aio.insecure_channel(place.address) as channel:
+        await channel.channel_ready()

@@ -1,0 +1,155 @@
+"""The database of a run under way: what was added stays, can be read meanwhile, and is of one run only."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from edgefw.errors import InputError
+from edgefw.records import PlayRow, RunDatabase, RunFolder, environment, play_bytes, play_hash
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+META = {"digest": "abc", "mode": "up"}
+ROWS = [
+    PlayRow(1, 0, 0.1, 0.2, (), 1, "00ff", None),
+    PlayRow(1, 1, 0.1 + 0.2, 1e-300, (), 1, "11ff", b"\0\1\2\3"),
+    PlayRow(2, 0, 1.0, 2.0, (1,), 1, "22ff", None),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return RunFolder.create(tmp_path / "a run? 100% #1", "seed: 1\n")
+
+
+def test_rows_can_be_read_while_others_are_written(folder: RunFolder) -> None:
+    database = RunDatabase(folder, META)
+    assert folder.rows() == []
+    database.add(ROWS[:2], {"wall_seconds": "1.5"})
+    assert folder.rows() == ROWS[:2]
+    database.add(ROWS[2:], {"wall_seconds": "2.5"})
+    assert folder.rows() == ROWS
+    assert folder.meta() == META | {"wall_seconds": "2.5"}
+    database.close()
+    assert folder.rows() == ROWS
+
+
+def test_rows_and_facts_are_added_together_or_not_at_all(folder: RunFolder) -> None:
+    database = RunDatabase(folder, META)
+    database.add(ROWS[:1], {})
+    with pytest.raises(sqlite3.IntegrityError):
+        database.add([ROWS[1], ROWS[0]], {"wall_seconds": "9"})
+    database.close()
+    assert folder.rows() == ROWS[:1]
+    assert folder.meta() == META
+
+
+def test_a_closed_database_is_one_file_that_needs_no_right_to_write(folder: RunFolder) -> None:
+    database = RunDatabase(folder, META)
+    database.add(ROWS, {})
+    database.close()
+    assert sorted(path.name for path in folder.path.iterdir()) == ["run.sqlite", "scenario.yaml"]
+    with closing(sqlite3.connect(folder.path / "run.sqlite")) as plain:
+        assert plain.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_read(folder: RunFolder) -> None:
+    RunDatabase(folder, META).close()
+    folder.path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        assert folder.rows() == []
+    finally:
+        folder.path.chmod(stat.S_IRWXU)
+
+
+def test_a_run_that_was_cut_short_is_gone_on_with(folder: RunFolder) -> None:
+    first = RunDatabase(folder, META)
+    first.add(ROWS[:2], {"wall_seconds": "1.5"})
+    first.close()
+    second = RunDatabase(folder, META)
+    second.add(ROWS[2:], {})
+    second.close()
+    assert folder.rows() == ROWS
+    assert folder.meta()["wall_seconds"] == "1.5"
+
+
+def test_the_database_of_another_run_is_left_alone(folder: RunFolder) -> None:
+    database = RunDatabase(folder, META)
+    database.add(ROWS, {})
+    database.close()
+    with pytest.raises(InputError, match="is of scenario abc, this one is xyz: give another --out"):
+        RunDatabase(folder, {"digest": "xyz"})
+    assert folder.rows() == ROWS
+
+
+def test_a_file_that_is_no_database_is_refused(folder: RunFolder) -> None:
+    (folder.path / "run.sqlite").write_bytes(b"not a database, but long enough to be looked at" * 100)
+    with pytest.raises(InputError, match=r"cannot read .*run\.sqlite: file is not a database"):
+        folder.rows()
+    with pytest.raises(InputError, match=r"cannot write .*run\.sqlite: file is not a database"):
+        RunDatabase(folder, META)
+
+
+def test_rows_outlive_a_process_that_is_killed(folder: RunFolder) -> None:
+    code = (
+        "import os, signal, sys; from pathlib import Path\n"
+        "from edgefw.records import PlayRow, RunDatabase, RunFolder\n"
+        "database = RunDatabase(RunFolder(Path(sys.argv[1])), {'digest': 'abc', 'mode': 'up'})\n"
+        "database.add([PlayRow(1, 0, 0.1, 0.2, (), 1, '00ff', None)], {})\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code, str(folder.path)], check=False, timeout=60)
+    assert ended.returncode == -9
+    assert folder.rows() == ROWS[:1]
+    RunDatabase(folder, META).close()
+    assert folder.rows() == ROWS[:1]
+
+
+def test_a_folder_made_for_the_run_is_adopted_and_a_new_one_made(tmp_path: Path) -> None:
+    made = RunFolder.adopt(tmp_path / "new", "seed: 1\n")
+    assert made.scenario_path.read_text() == "seed: 1\n"
+    again = RunFolder.adopt(tmp_path / "new", "seed: 2\n")
+    assert again.scenario_path.read_text() == "seed: 1\n"
+
+
+@settings(deadline=None, max_examples=50)
+@given(arrays(np.float32, (2, 3), elements=st.floats(width=32, allow_nan=False)))
+def test_a_hash_is_of_the_bits_of_a_play(point: NDArray[np.float32]) -> None:
+    found = play_hash(play_bytes(point))
+    assert found == hashlib.blake2b(point.astype("<f4").tobytes(), digest_size=16).hexdigest()
+    assert found == play_hash(play_bytes(np.asfortranarray(point)))
+    assert found == play_hash(play_bytes(point.astype(">f4")))
+    changed = point.copy()
+    changed.view(np.uint32)[1, 1] ^= 1  # the last bit
+    assert found != play_hash(play_bytes(changed))
+
+
+def test_zero_and_minus_zero_are_different_plays() -> None:
+    assert play_hash(play_bytes(np.array([[0.0]]))) != play_hash(play_bytes(np.array([[-0.0]])))
+
+
+def test_the_environment_says_what_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = environment()
+    assert found["numpy"] == np.__version__
+    assert set(found) == {"numpy", "blas", "blas_core", "simd", "machine"}
+    assert found == environment()
+    config: dict[str, Any] = {"Build Dependencies": {"blas": {"name": "none"}}, "SIMD Extensions": {}}
+    monkeypatch.setattr(np, "show_config", lambda mode: config if mode == "dicts" else None)
+    assert (environment()["blas"], environment()["simd"]) == ("none", "")
