@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,13 +22,14 @@ from edgefw.core.regret import Comparator, cumulative_loss
 from edgefw.errors import EdgefwError
 from edgefw.problem.delay import ArrivalBook, pending
 from edgefw.records import PlayRow, Summary, score
-from edgefw.scenario.setup import Setup, resolve
+from edgefw.scenario.setup import Setup, load_data, resolve
 from edgefw.simulator import Trace, arrived, simulate
 
 if TYPE_CHECKING:
     from multiprocessing.sharedctypes import Synchronized
 
-    from edgefw.scenario.model import Scenario
+    from edgefw.problem.dataset import Dataset
+    from edgefw.scenario.model import Data, Scenario
 
 Progress = Callable[[int], None]  # called with the number of rounds played so far, over all runs
 
@@ -157,7 +159,13 @@ def _submit(pool: ProcessPoolExecutor, scenarios: Sequence[Scenario]) -> list[Fu
 
 
 def _work(scenario: Scenario) -> Outcome:
-    return run(resolve(scenario), _count)
+    return run(resolve(scenario, _data(scenario.data, scenario.seed)), _count)
+
+
+@lru_cache(maxsize=1)
+def _data(data: Data, seed: int) -> Dataset:
+    """Load a data set once for all the runs of a worker that share it."""
+    return load_data(data, seed)
 
 
 def _count(_t: int) -> None:

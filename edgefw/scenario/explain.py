@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 _LISTS_OF_FAULTS = ("delays", "events")
 _PAIR = "an edge is a pair of agents, such as [0, 1]"
 _ALLOWED = {
-    "greater_than": "it must be above {gt:g}",
-    "greater_than_equal": "it must be at least {ge:g}",
+    "greater_than": "it must be above {gt}",
+    "greater_than_equal": "it must be at least {ge}",
     "less_than": "it must be below {lt}",
-    "less_than_equal": "it must be at most {le:g}",
+    "less_than_equal": "it must be at most {le}",
     "int_type": "it must be a whole number",
     "float_type": "it must be a number",
     "finite_number": "it must be a finite number",
@@ -53,7 +53,8 @@ def _line(detail: ErrorDetails) -> str:
     kind = detail["type"]
     if kind in _SAID:
         return _SAID[kind](detail)
-    allowed = _ALLOWED[kind].format(**detail.get("ctx", {})) if kind in _ALLOWED else detail["msg"]
+    limits = {name: _plain(limit) for name, limit in detail.get("ctx", {}).items()}
+    allowed = _ALLOWED[kind].format(**limits) if kind in _ALLOWED else detail["msg"]
     return f"{_path(detail['loc'])} is {as_written(detail['input'])}: {allowed}"
 
 
@@ -111,6 +112,10 @@ _SAID: dict[str, Callable[[ErrorDetails], str]] = {
     "model_type": _not_a_section,
     "value_error": _own_words,
 }
+
+
+def _plain(limit: Any) -> Any:
+    return int(limit) if isinstance(limit, float) and limit.is_integer() else limit
 
 
 def _path(loc: Location) -> str:

@@ -19,7 +19,7 @@ from edgefw.problem.graph import Graph, build, mixing_weights
 from edgefw.problem.loss import Loss, make_loss
 from edgefw.problem.partition import partition
 from edgefw.problem.stream import Stream
-from edgefw.scenario.model import Scenario
+from edgefw.scenario.model import Data, Scenario
 from edgefw.scenario.plan import delay_plan, round_seconds, timed
 
 if TYPE_CHECKING:
@@ -173,6 +173,11 @@ def resolve(scenario: Scenario, dataset: Dataset | None = None) -> Setup:
         feasible=make_set(scenario.problem.set, shape, scenario.problem.radius),
         delays=_delays(scenario),
     )
+
+
+def load_data(data: Data, seed: int) -> Dataset:
+    """Return the data set that a scenario with this seed learns from."""
+    return load(data.source, seed=seed, samples=data.samples, drift=data.drift)
 
 
 def with_delays(setup: Setup, delays: NDArray[np.int64]) -> Setup:

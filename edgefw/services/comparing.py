@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from edgefw.core.regret import Comparator
     from edgefw.problem.feasible.base import Real
 
+LEAST = 0.01  # of the comparator's loss: a regret below that is not worth a longer search
 TARGETS = (0.3, 0.1, 0.03, 0.01)  # of the comparator's loss: how tight the certificates on the way are
 
 
@@ -87,7 +88,7 @@ class _Search:
         deadline = time.monotonic() + request.seconds
 
         def enough(found: Comparator) -> bool:
-            regret = max(request.worst_loss - found.value, 0.0)
+            regret = max(request.worst_loss - found.value, LEAST * found.value)
             return found.gap <= best.SHARE * regret or time.monotonic() > deadline
 
         self._find(first_rounds(self._setup, request.rounds), enough, final=True)
