@@ -90,7 +90,7 @@ def _path(setup: Setup) -> Path:
 
 def _read(path: Path) -> Solution | None:
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             found = Comparator(float(stored["value"]), float(stored["gap"]))
             return Solution(stored["point"], found, int(stored["iterations"]), stored["bound_point"])
     except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile):

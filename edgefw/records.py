@@ -130,8 +130,9 @@ def score(
 class RunFolder:
     """A folder that holds one run. Everything in it is written whole or not at all."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, made: Sequence[Path] = ()) -> None:
         self.path = path
+        self._made = made  # the folders that were made for it, innermost first
 
     @property
     def scenario_path(self) -> Path:
@@ -144,11 +145,12 @@ class RunFolder:
         try:
             if (path / SCENARIO).exists():
                 raise InputError(f"--out {path} holds a run already: give another, or remove it")
+            made = [folder for folder in (path, *path.parents) if not folder.exists()]
             path.mkdir(parents=True, exist_ok=True)
             _write_text(path / SCENARIO, scenario_yaml)
         except OSError as error:
             raise InputError(f"--out {path} cannot be written to ({error.strerror}): give another") from None
-        return cls(path)
+        return cls(path, made)
 
     @classmethod
     def adopt(cls, path: Path, scenario_yaml: str) -> RunFolder:
@@ -164,8 +166,9 @@ class RunFolder:
         for name in (DATABASE, SUMMARY, SCENARIO):
             (self.path / name).unlink(missing_ok=True)
             (self.path / f"{name}.partial").unlink(missing_ok=True)
-        with suppress(OSError):  # there may be something else in it
-            self.path.rmdir()
+        with suppress(OSError):  # there may be something else in them
+            for folder in self._made:
+                folder.rmdir()
 
     def write_rows(self, rows: Iterable[PlayRow], meta: Mapping[str, str]) -> None:
         """Write the run database."""
@@ -217,17 +220,16 @@ class RunDatabase:
 
     def __init__(self, folder: RunFolder, meta: Mapping[str, str]) -> None:
         path = folder.path / DATABASE
-        self._database = sqlite3.connect(path)
         try:
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute(
-                "PRAGMA synchronous = NORMAL"
-            )  # a kill loses nothing, a power cut a little
-            self._database.executescript(_SCHEMA)
-            self._check(path, meta["digest"])
+            self._database = sqlite3.connect(path)
+            with _closed_on_failure(self._database):
+                self._database.execute("PRAGMA journal_mode = WAL")
+                self._database.execute("PRAGMA synchronous = NORMAL")  # a kill loses nothing
+                self._database.executescript(_SCHEMA)
+                self._check(path, meta["digest"])
+                self.add((), meta)
         except sqlite3.Error as error:
             raise InputError(f"cannot write {path}: {error}; give another --out") from None
-        self.add((), meta)
 
     def add(self, rows: Iterable[PlayRow], meta: Mapping[str, str]) -> None:
         """Write rows, and set what `meta` names, together or not at all."""
@@ -236,7 +238,9 @@ class RunDatabase:
 
     def close(self) -> None:
         """Leave one plain file, which a reader without the right to write can open."""
-        self._database.execute("PRAGMA journal_mode = DELETE")
+        with suppress(sqlite3.OperationalError):  # somebody is reading it: it stays as it is
+            self._database.execute("PRAGMA busy_timeout = 1000")
+            self._database.execute("PRAGMA journal_mode = DELETE")
         self._database.close()
 
     def _check(self, path: Path, digest: str) -> None:
@@ -245,6 +249,15 @@ class RunDatabase:
             raise InputError(
                 f"{path} is of scenario {found[0]}, this one is {digest}: give another --out, or remove it"
             )
+
+
+@contextmanager
+def _closed_on_failure(database: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        database.close()
+        raise
 
 
 def play_bytes(point: Real) -> bytes:

@@ -79,7 +79,6 @@ def _finish(folder: RunFolder, outcome: runner.Outcome, setup: Setup, *, with_re
 @contextmanager
 def _folders(scenarios: Sequence[Scenario], out: str | None) -> Iterator[list[RunFolder]]:
     """Make a folder for every run; where the runs come to nothing, so do the folders."""
-    there = out is not None and Path(out).exists()
     base = Path(out) if out else _unused(f"{scenarios[0].name}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
     folders: list[RunFolder] = []
     try:
@@ -88,9 +87,9 @@ def _folders(scenarios: Sequence[Scenario], out: str | None) -> Iterator[list[Ru
             folders.append(RunFolder.create(path, dump(scenario)))
         yield folders
     except BaseException:
-        for folder in folders:
+        for folder in reversed(folders):
             folder.discard()
-        if not there:
+        if out is None:
             with suppress(OSError):  # a seed that was finished stays in it
                 base.rmdir()
         raise

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from edgefw.scenario.model import Scenario
 
-DEFAULT = "default"
 READY_SECONDS = 30.0  # for a service to be ready, and
 READY_SECONDS_EACH = 2.0  # more for each one that starts at the same time
 SCORE_SECONDS = 330.0  # for the observer to find the best fixed point after the last play, with some to spare
@@ -44,13 +43,19 @@ def run(name: str, overrides: Sequence[str], *, out: str | None, headless: bool,
         _prepare(scenario, path, places)
         session = Session(path, places, _view(scenario, places, headless=headless), stay=stay)
         asyncio.run(session.run())
+    _conclude(path, None if session.interrupted else scenario.algorithm.rounds)
+
+
+def _conclude(path: Path, rounds: int | None) -> None:
+    """Show the summary; `rounds` is how many there had to be, None where the run was cut short."""
     summary = summary_view.read(path)
-    if summary is None and not session.interrupted:
-        raise ServiceError(f"the observer ended without a summary: see {path}/logs/{OBSERVER}.log")
     if summary is not None:
         summary_view.show([summary], path)
-    if session.interrupted:
+    if rounds is None:
         raise KeyboardInterrupt
+    played = 0 if summary is None else summary.rounds
+    if played < rounds:
+        raise ServiceError(f"{played} of {rounds} rounds were recorded: see {path}/logs/{OBSERVER}.log")
 
 
 def _path(scenario: Scenario, out: str | None) -> Path:
@@ -91,7 +96,7 @@ class Session:
 
     def _interrupt(self, life: asyncio.Task[None]) -> None:
         """Stop cleanly at the first signal, at once at the second."""
-        if life.cancelling():
+        if life.cancelling() or self._supervisor.stopping:
             self._supervisor.hurry()
             return
         self.interrupted = not self._over

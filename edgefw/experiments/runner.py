@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from edgefw.problem.dataset import Dataset
     from edgefw.scenario.model import Data, Scenario
 
+_WORTH_THREADS = 10**8  # numbers in a product, from which on BLAS threads gain more than they cost
+
 Progress = Callable[[int], None]  # called with the number of rounds played so far, over all runs
 
 
@@ -80,15 +82,21 @@ def run_all(
         except BrokenProcessPool:
             raise EdgefwError("a simulation process died (out of memory?): try again with --jobs 1") from None
         except BaseException:  # also Ctrl-C: do not wait for runs that nobody will look at
-            pool.shutdown(wait=False, cancel_futures=True)
             for process in set(multiprocessing.active_children()) - others:
                 process.terminate()
+            pool.shutdown(cancel_futures=True)
             raise
 
 
 def comparator(setup: Setup, outcome: Outcome, progress: best.Progress | None = None) -> Comparator:
     """Return the certified comparator that the outcome's regret is measured against."""
-    return best.comparator(setup, float(cumulative_loss(outcome.trace.global_loss).max()), progress)
+    worst_loss = float(cumulative_loss(outcome.trace.global_loss).max())
+    samples = min(len(setup.dataset), setup.rounds * setup.n * setup.scenario.problem.batch)
+    small = samples * setup.feasible.size < _WORTH_THREADS
+    with threadpool_limits(
+        1 if small else None
+    ):  # threads that wait for each other can cost twenty times more
+        return best.comparator(setup, worst_loss, progress)
 
 
 def summarise(setup: Setup, outcome: Outcome, found: Comparator | None) -> Summary:

@@ -80,14 +80,18 @@ def _no_type(detail: ErrorDetails) -> str:
 
 
 def _unknown_type(detail: ErrorDetails) -> str:
-    given = as_written(detail["input"]["type"]).strip("'")
-    return f"{_path(detail['loc'])}.type: {unknown('fault type', given, TYPES)}"
+    return _not_one_of(f"{_path(detail['loc'])}.type", "fault type", detail["input"]["type"], list(TYPES))
 
 
-def _not_among(detail: ErrorDetails) -> str:
-    path, given = _path(detail["loc"]), as_written(detail["input"]).strip("'")
-    choices = re.findall(r"'([^']*)'", detail["ctx"]["expected"])
-    return f"{path}: {unknown(path.rpartition('.')[2], given, choices)}"
+def _unknown_choice(detail: ErrorDetails) -> str:
+    path, choices = _path(detail["loc"]), re.findall(r"'([^']*)'", detail["ctx"]["expected"])
+    return _not_one_of(path, path.rpartition(".")[2], detail["input"], choices)
+
+
+def _not_one_of(path: str, kind: str, given: Any, choices: list[str]) -> str:
+    if isinstance(given, str):
+        return f"{path}: {unknown(kind, given, choices)}"
+    return f"{path} is {as_written(given)}: it must be one of {', '.join(choices)}"
 
 
 def _not_a_section(detail: ErrorDetails) -> str:
@@ -108,7 +112,7 @@ _SAID: dict[str, Callable[[ErrorDetails], str]] = {
     "missing": _missing,
     "union_tag_not_found": _no_type,
     "union_tag_invalid": _unknown_type,
-    "literal_error": _not_among,
+    "literal_error": _unknown_choice,
     "model_type": _not_a_section,
     "value_error": _own_words,
 }

@@ -71,6 +71,7 @@ class _Search:
     def __init__(self, setup: Setup, requests: queue.SimpleQueue[Request | None]) -> None:
         self._setup, self._requests = setup, requests
         self._point: Real | None = None
+        self._said: Comparator | None = None
 
     def whole_horizon(self) -> None:
         """Search on nobody's request, until there is one."""
@@ -98,8 +99,9 @@ class _Search:
         self._point = solution.point
         if not self._requests.empty():
             return  # cut short: whoever has asked wants another answer
-        losses = fixed_point_losses(setup, solution.point)
-        _say(Certificate(solution.comparator, losses, final))
+        if final or solution.comparator != self._said:
+            self._said = solution.comparator
+            _say(Certificate(solution.comparator, fixed_point_losses(setup, solution.point), final))
 
 
 def _within(share: float) -> Enough:

@@ -63,7 +63,7 @@ class View(Protocol):
 class LiveView:
     """A table of all agents, redrawn in place."""
 
-    tick = 0.35
+    tick = 0.45
 
     def __init__(self, board: Board, places: Places) -> None:
         self._board, self._places = board, places

@@ -93,15 +93,22 @@ class Observer:
 
     async def serve(self, listen: Place, stop: Stop, *, stay: bool) -> None:
         """Listen, record until all rounds are complete or `stop` is set, conclude."""
-        server, comparator = (
-            Server(self._registry),
-            ComparatorProcess(self._folder.scenario_path, self._found),
-        )
+        comparator = ComparatorProcess(self._folder.scenario_path, self._found)
         try:
+            await comparator.start()  # before gRPC has threads, which a fork would trouble
             await self._on_thread(self._recorder.open)
             self._wall_before = restore(self._folder, self._ledger, self._board)
+            self._show()
+            await self._listen(listen, comparator, stop, stay=stay)
+        finally:
+            await comparator.close()
+            await self._on_thread(self._recorder.close)
+            self._thread.shutdown()
+
+    async def _listen(self, listen: Place, comparator: ComparatorProcess, stop: Stop, *, stay: bool) -> None:
+        server = Server(self._registry)
+        try:
             await server.start(listen, [(SERVICE_NAME, self._add_to)])
-            await comparator.start()
             await server.ready()
             log.info("listening on %s, round %d is next", listen.address, self._board.rounds + 1)
             await self._record_until(stop)
@@ -111,10 +118,7 @@ class Observer:
                 await stop.wait()
         finally:
             self._streams.close()
-            await comparator.close()
             await server.stop()
-            await self._on_thread(self._recorder.close)
-            self._thread.shutdown()
 
     def _add_to(self, server: Any) -> None:
         observer_service_pb2_grpc.add_ObserverServiceServicer_to_server(self._streams, server)

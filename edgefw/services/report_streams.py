@@ -59,7 +59,7 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
             await asyncio.wait({reading, sending}, return_when=asyncio.FIRST_COMPLETED)
             if reading.done():
                 reading.result()
-            await sending
+            await sending  # to its end: gRPC cannot send a status while an answer is being written
         except WireError as error:
             await self._refuse(context, error)
         finally:
@@ -80,6 +80,14 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
             stream.end()
 
     async def _read(self, requests: AsyncIterator[Any], stream: _Stream) -> None:
+        try:
+            await self._take_all(requests, stream)
+        except WireError as error:
+            stream.end(error)
+        else:
+            stream.no_more_reports()
+
+    async def _take_all(self, requests: AsyncIterator[Any], stream: _Stream) -> None:
         stream.agent = self._welcome(await anext(requests, None))
         if stream.agent in self._streams:
             self._streams[stream.agent].end(
@@ -91,7 +99,6 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
             stream.owed.add(report.round)
             if score := self._take(report):
                 stream.put(score)
-        stream.no_more_reports()
 
     def _welcome(self, request: Any) -> int:
         if request is None or request.WhichOneof("content") != "reporter":

@@ -100,6 +100,7 @@ class Supervisor:
         self._groups: list[list[Child]] = []
         self._lifeline = os.pipe()  # see `guard`
         self._hurried = False
+        self.stopping = False  # whether the services are being stopped
 
     async def __aenter__(self) -> Self:
         self._logs.mkdir(parents=True, exist_ok=True)
@@ -162,6 +163,7 @@ class Supervisor:
 
     async def stop(self) -> list[str]:
         """Stop all services; return what went wrong in that."""
+        self.stopping = True
         problems: list[str] = []
         for group in reversed(self._groups):
             problems += await self._stop([child for child in group if child.running])
@@ -183,17 +185,23 @@ class Supervisor:
         failed = [child for child in group if child not in slow and child.ended.result() not in well]
         return problems + [f"{child.failure()}; {child.last_lines()}" for child in failed]
 
+    def _all(self) -> list[Child]:
+        return [child for group in self._groups for child in group]
+
     def _running(self) -> list[Child]:
-        return [child for group in self._groups for child in group if child.running]
+        return [child for child in self._all() if child.running]
 
     async def _wait(self, others: Sequence[asyncio.Task[None]], seconds: float) -> None:
-        running = self._running()
-        events = {*others, *(child.ended for child in running)}
+        self._check()
+        events = {*others, *(child.ended for child in self._running())}
         if events:
             await asyncio.wait(events, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         else:
             await asyncio.sleep(seconds)
-        for child in running:
+        self._check()
+
+    def _check(self) -> None:
+        for child in self._all():
             if problem := child.failure():
                 raise ServiceError(f"{problem}; {child.last_lines()}")
 

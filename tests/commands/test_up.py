@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
@@ -9,7 +10,9 @@ import re
 import signal
 import subprocess
 import sys
+import termios
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,7 +80,13 @@ class Up:
     def start(self, traits: dict[str, tuple[str, ...]], *options: str, terminal: bool = False) -> None:
         summary = f"summary={self.path / 'ready.json'}"
         traits = {**traits, "observer": (*traits.get("observer", ()), summary)}
-        fields = ("network.agents=2", "data.source=synthetic", "data.samples=40", "delays=[]")
+        fields = (
+            "network.agents=2",
+            "data.source=synthetic",
+            "data.samples=40",
+            "delays=[]",
+            "algorithm.stop_after=5",
+        )
         sets = [word for field in fields for word in ("--set", field)]
         arguments = ["up", "default", *sets, "--out", str(self.path / "run"), *options]
         script = self.path / "driver.py"
@@ -87,10 +96,18 @@ class Up:
         self._shown, shown = pty.openpty() if terminal else (None, None)
         with (self.path / "out").open("wb") as out, (self.path / "err").open("wb") as err:
             self._process = subprocess.Popen(
-                [sys.executable, str(script)], stdout=out, stderr=err if shown is None else shown
+                [sys.executable, str(script)],
+                stdout=out,
+                stderr=err if shown is None else shown,
+                preexec_fn=None if shown is None else partial(_be_in_front, shown),  # noqa: PLW1509
             )
         if shown is not None:
             os.close(shown)
+
+    def press(self, key: bytes) -> None:
+        """Press a key at the terminal."""
+        assert self._shown is not None
+        os.write(self._shown, key)
 
     def signal(self, number: signal.Signals) -> None:
         assert self._process is not None
@@ -133,6 +150,12 @@ class Up:
         return shown.decode()
 
 
+def _be_in_front(terminal: int) -> None:
+    """Make this process the one that a terminal's keys are for."""
+    os.setsid()
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+
 @pytest.fixture
 def up(tmp_path: Path) -> Up:
     return Up(tmp_path)
@@ -151,7 +174,7 @@ def test_a_run_ends_with_its_summary(up: Up) -> None:
     assert "12.34" in up.out()
     assert f"written to {up.path / 'run'}" in re.sub(r"\s+", " ", up.out())
     assert up.names("down")[-1] == "broker"
-    assert "round 0/200" in up.err()
+    assert "round 0/5" in up.err()
     assert {log.name for log in (up.path / "run" / "logs").iterdir()} == {
         "agent-0.log",
         "agent-1.log",
@@ -189,6 +212,26 @@ def test_an_interrupt_while_services_start_leaves_nothing(up: Up) -> None:
     assert "agent-0" not in up.names("up")
 
 
+def test_ctrl_c_at_the_terminal_is_for_the_parent_alone(up: Up) -> None:
+    up.start({}, terminal=True)
+    _until(lambda: len(up.names("up")) == 4)
+    up.press(b"\x03")
+    shown = up.read_terminal()
+    assert up.end() == 130
+    assert "stopping all services" in shown
+    assert up.names("down")[2:] == ["observer", "broker"]  # SIGINT would have ended them in any order
+    logs = [path.read_text() for path in (up.path / "run" / "logs").iterdir()]
+    assert all("stopping: SIGTERM" in log and "SIGINT" not in log for log in logs)
+
+
+def test_an_interrupt_does_not_hide_what_failed_before(up: Up) -> None:
+    up.start({"agent-0": ("stubborn",), "agent-1": ("dies",)})
+    _until(lambda: up.names("ignored"))
+    up.signal(signal.SIGINT)
+    assert up.end() == 1
+    assert "edgefw: agent-1 ended with exit code 3" in up.err()
+
+
 def test_a_second_interrupt_does_not_wait_for_anyone(up: Up) -> None:
     up.start({"agent-0": ("stubborn",)})
     _until(lambda: len(up.names("up")) == 4)
@@ -224,7 +267,7 @@ def test_no_living_table_where_none_is_wanted(up: Up) -> None:
     up.start({"agent-0": ends, "agent-1": ends, "observer": ends}, "--headless", terminal=True)
     shown = up.read_terminal()
     assert up.end() == 0
-    assert "running: round 0/200" in shown
+    assert "running: round 0/5" in shown
     assert "observed" not in shown
 
 
@@ -232,7 +275,15 @@ def test_a_run_without_a_summary_is_a_failure(up: Up) -> None:
     up.start({"agent-0": ("ends",), "agent-1": ("ends",), "observer": ("ends",)})
     (up.path / "ready.json").unlink()
     assert up.end() == 1
-    assert "observer" in up.err()
+    assert "observer ended with exit code 1" in up.err()
+
+
+def test_rounds_that_were_not_recorded_are_a_failure(up: Up) -> None:
+    ends = ("ends",)
+    up.start({"agent-0": ends, "agent-1": ends, "observer": ends}, "--set", "algorithm.stop_after=6")
+    assert up.end() == 1
+    assert "edgefw: 5 of 6 rounds were recorded" in up.err()
+    assert "12.34" in up.out()
 
 
 def test_a_scenario_that_cannot_be_emulated_makes_no_folder(up: Up) -> None:

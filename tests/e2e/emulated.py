@@ -39,6 +39,11 @@ def until(condition: Callable[[], Any], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
+def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Return those that still run; one that only waits to be collected by its parent does not."""
+    return [p for p in processes if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
+
+
 class Emulated:
     """A run of the real services; `fields` are those of the scenario that differ from `SMALL`."""
 

@@ -78,7 +78,7 @@ class Altering(RoundsHold):
 def make_setup(**fields: Any) -> Setup:
     document = {
         "network": {"agents": N, "topology": "cycle"},
-        "algorithm": {"horizon": 9, "stop_after": ROUNDS},
+        "algorithm": {"horizon": 9, "stop_after": ROUNDS, "rate": 5.0},  # one feedback decides
         "clock": "rounds",
         "pace": "asap",
         "delays": [{"agents": [1], "type": "rounds", "rounds": 3}],

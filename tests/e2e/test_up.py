@@ -8,21 +8,22 @@ import time
 import urllib.request
 from typing import TYPE_CHECKING
 
-import psutil
 import pytest
-from emulated import until
+from emulated import alive, until
 
 from edgefw.services.scrape import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import psutil
     from emulated import Emulated
 
     Start = Callable[..., Emulated]
 
 TOLERANCE = 1e-3
 AGENT_MEGABYTES = 95
+LONG = {"clock": "wall", "pace": "100ms", "algorithm.horizon": 2000, "algorithm.stop_after": 2000}
 
 
 def _agrees(run: Emulated) -> None:
@@ -89,7 +90,8 @@ def test_the_other_distributed_algorithm_runs_too(start: Start) -> None:
 
 
 def test_drifting_data_are_read_in_order_by_everyone(start: Start) -> None:
-    run = start(fields={"data.drift": 0.5, "data.samples": 44, "problem.batch": 3})  # several epochs
+    several_epochs = {"data.samples": 44, "problem.batch": 3, "problem.radius": 2}
+    run = start(fields={"data.drift": 0.5, **several_epochs})
     run.run()
     _agrees(run)
 
@@ -104,6 +106,7 @@ def test_dropped_feedback_never_arrives(start: Start) -> None:
     assert arrived == {0: 9, 1: 9, 2: 0, 3: 9}
 
 
+@pytest.mark.slow
 def test_delays_by_the_wall_clock_are_what_was_asked_for(start: Start) -> None:
     late = "[{agents: [2], type: latency, latency: 500ms}]"
     fields = {"clock": "wall", "pace": "250ms", "delays": late, "algorithm.stop_after": 24}
@@ -123,6 +126,7 @@ def test_delays_by_the_wall_clock_are_what_was_asked_for(start: Start) -> None:
     assert "96 of 96 plays are identical" in run.edgefw("verify", str(run.path))
 
 
+@pytest.mark.slow
 def test_agents_of_the_default_scenario_are_small_and_idle_ones_do_nothing(start: Start) -> None:
     fields = {"network.agents": 8, "data.samples": 60_000, "clock": "wall", "algorithm.horizon": 200}
     run = start("--stay", fields=fields)
@@ -152,6 +156,7 @@ def _busy_share(processes: list[psutil.Process], seconds: float) -> float:
     return max(b - a for a, b in zip(before, used(), strict=True)) / seconds
 
 
+@pytest.mark.slow
 def test_a_silent_peer_is_named_and_waited_for_without_work(start: Start) -> None:
     fields = {"clock": "wall", "pace": "100ms", "algorithm.stop_after": 40}
     run = start(fields=fields)
@@ -173,14 +178,12 @@ def test_a_silent_peer_is_named_and_waited_for_without_work(start: Start) -> Non
 
 
 def test_an_interrupted_run_has_a_summary_of_the_rounds_played(start: Start) -> None:
-    run = start(
-        fields={"clock": "wall", "pace": "100ms", "algorithm.horizon": 2000, "algorithm.stop_after": 2000}
-    )
+    run = start(fields=LONG)
     until(lambda: run.round() > 3 or run.process.poll() is not None)
     processes = run.children()
     run.interrupt()
     assert run.end() == 130
-    assert not [process for process in processes if process.is_running()]
+    assert not alive(processes)
     summary = run.summary()
     assert 3 < summary["rounds"] < 2000
     assert "edgefw: interrupted" in run.err()
@@ -189,27 +192,23 @@ def test_an_interrupted_run_has_a_summary_of_the_rounds_played(start: Start) -> 
 
 @pytest.mark.parametrize("name", ["agent-2", "broker", "observer"])
 def test_a_killed_service_is_named(start: Start, name: str) -> None:
-    run = start(
-        fields={"clock": "wall", "pace": "100ms", "algorithm.horizon": 2000, "algorithm.stop_after": 2000}
-    )
+    run = start(fields=LONG)
     run.started()
     processes = run.children()
     run.service(name).send_signal(signal.SIGKILL)
     assert run.end() == 1
     assert f"edgefw: {name} was killed by SIGKILL; its last lines" in run.err()
-    assert not [process for process in processes if process.is_running()]
+    assert not alive(processes)
 
 
 def test_nothing_outlives_a_killed_parent(start: Start) -> None:
-    run = start(
-        fields={"clock": "wall", "pace": "100ms", "algorithm.horizon": 2000, "algorithm.stop_after": 2000}
-    )
+    run = start(fields=LONG)
     run.started()
     processes = run.children()
     assert len(processes) >= 6
     run.process.kill()
     run.process.wait(10)
-    until(lambda: not [process for process in processes if process.is_running()], seconds=20)
+    until(lambda: not alive(processes), seconds=20)
 
 
 def test_a_second_run_does_not_go_into_the_same_folder(start: Start) -> None:

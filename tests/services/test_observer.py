@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+import urllib.request
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -14,11 +15,13 @@ import numpy as np
 import playback
 import psutil
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from edgefw.experiments import runner
 from edgefw.problem.delay import pending
 from edgefw.scenario.setup import Setup, first_rounds, resolve
 from edgefw.services import verify
+from edgefw.services.scoring import consensus_distance
 from edgefw.simulator import in_lockstep
 from edgefw.transport.observer_client import ObserverClient, Score
 
@@ -105,7 +108,14 @@ def test_reports_may_come_in_any_order_among_agents_and_again(tmp_path: Path) ->
     assert len(folder.rows()) == setup.rounds * setup.n
 
 
-def test_a_certificate_is_told_to_agents_that_stay(tmp_path: Path) -> None:
+async def metrics_of(place: Any) -> dict[str, float]:
+    url = f"http://{place.host}:{place.metrics_port}/metrics"
+    with await asyncio.to_thread(urllib.request.urlopen, url, timeout=playback.DEADLINE) as response:
+        families = text_string_to_metric_families(response.read().decode())
+    return {sample.name: sample.value for family in families for sample in family.samples}
+
+
+def test_a_certificate_is_told_to_agents_that_stay_and_the_metrics_follow(tmp_path: Path) -> None:
     setup = resolve(playback.scenario())
     folder = playback.new_folder(tmp_path / "run", setup.scenario)
     rounds, digest = playback.play_all(setup), setup.scenario.digest
@@ -115,13 +125,25 @@ def test_a_certificate_is_told_to_agents_that_stay(tmp_path: Path) -> None:
             playback.observing(folder, stay=True) as observer,
             grpc.aio.insecure_channel(observer.place.address) as channel,
         ):
+            before = await metrics_of(observer.place)
             reporters = [await playback.Reporter(channel, i, digest).open() for i in range(setup.n)]
             for played in rounds:
                 for i, reporter in enumerate(reporters):
                     await reporter.report(playback.play_report(played[i]))
-            return [(await reporter.answers(len(rounds) + 1))[-1] for reporter in reporters]
+            answers = [(await reporter.answers(len(rounds) + 1))[-1] for reporter in reporters]
+            return before, answers, await metrics_of(observer.place)
 
-    answers = asyncio.run(run())
+    before, answers, metrics = asyncio.run(run())
+    assert before["edgefw_network_round"] == 0
+    assert np.isnan(before["edgefw_network_regret"]) or before["edgefw_network_regret"] <= 0
+    found, points = summary_of(folder), [played.play.point for played in rounds[-1]]
+    assert metrics["edgefw_network_round"] == setup.rounds
+    assert metrics["edgefw_network_total_loss"] == pytest.approx(found["total_loss"], abs=1e-9)
+    assert metrics["edgefw_network_loss"] == max(a.global_loss for a in answers)
+    assert metrics["edgefw_network_regret"] == pytest.approx(found["network_regret"], abs=1e-4)
+    assert metrics["edgefw_network_comparator_gap"] == found["comparator_gap"]
+    assert metrics["edgefw_network_consensus_distance"] == consensus_distance(points) > 0
+    assert metrics["edgefw_network_infeasible_plays_total"] == 0
     for answer, agent in zip(answers, summary_of(folder)["per_agent"], strict=True):
         assert answer.round == setup.rounds
         assert answer.regret == pytest.approx(agent["regret"], abs=1e-4)

@@ -109,6 +109,17 @@ def test_a_dead_child_is_named_with_its_code_and_last_lines(bench: Bench) -> Non
     assert bench.events("down") == ["agent-0", "broker"]
 
 
+def test_a_death_that_nobody_waited_for_is_noticed_later(bench: Bench) -> None:
+    async def scenario(supervisor: Supervisor) -> None:
+        await supervisor.start([bench.command("agent-0", "dies")])
+        await supervisor.ready(READY)
+        await asyncio.sleep(1.5)
+        await supervisor.wait(READY)
+
+    with pytest.raises(ServiceError, match="agent-0 ended with exit code 3"):
+        bench.run(scenario)
+
+
 def test_a_child_killed_by_a_signal_is_named_with_it(bench: Bench) -> None:
     async def scenario(supervisor: Supervisor) -> None:
         await supervisor.start([bench.command("agent-0")])

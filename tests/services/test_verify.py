@@ -49,9 +49,9 @@ def recorded(path: Path, **changes: Any) -> RunFolder:
     return folder
 
 
-def change(folder: RunFolder, statement: str) -> None:
+def change(folder: RunFolder, statement: str, *values: str) -> None:
     with closing(sqlite3.connect(folder.path / "run.sqlite")) as database, database:
-        assert database.execute(statement).rowcount > 0
+        assert database.execute(statement, values).rowcount > 0
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_feedback_that_came_a_round_later_than_recorded_changes_plays(tmp_path: 
 @pytest.mark.parametrize("arrivals", ["[5]", "[1]"])  # of a later round, or used before
 def test_arrivals_that_cannot_have_been_end_the_replay(tmp_path: Path, arrivals: str) -> None:
     folder = recorded(tmp_path / "run", delays=[])
-    change(folder, f"UPDATE plays SET arrivals = '{arrivals}' WHERE round = 5 AND agent = 3")
+    change(folder, "UPDATE plays SET arrivals = ? WHERE round = 5 AND agent = 3", arrivals)
     verdict = verify.verify(verify.read(folder))
     assert not verdict.passed
     assert verdict.identical == 4 * 4

@@ -1,0 +1,49 @@
+"""The published experiments at full size, one seed each: the numbers a correct build lands on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from edgefw.core.regret import cumulative_loss, total_loss
+from edgefw.experiments import runner
+from edgefw.problem.datasets import locate
+from edgefw.scenario.load import load
+from edgefw.scenario.setup import resolve
+
+pytestmark = [pytest.mark.slow, pytest.mark.dataset]
+
+PAPER = {"complete": 799.49, "erdos_renyi": 809.37, "grid": 855.62, "cycle": 925.72}  # Table 2, f = 0
+BEST = 511.6  # the loss of the best fixed point over the 1,000 rounds, the same for every graph
+
+needs_fashion = pytest.mark.skipif(
+    locate("fashion-mnist") is None, reason="fashion-mnist is not on this machine"
+)
+needs_mnist = pytest.mark.skipif(locate("mnist") is None, reason="mnist is not on this machine")
+
+
+@needs_fashion
+def test_no_delay_on_every_graph_and_the_certificate_of_the_best_point() -> None:
+    scenarios = [load("paper-distributed", ["delays=[]", f"network.topology={graph}"]) for graph in PAPER]
+    outcomes = dict(zip(PAPER, runner.run_all(scenarios), strict=True))
+    totals = {graph: total_loss(outcome.trace.global_loss) for graph, outcome in outcomes.items()}
+    for graph, published in PAPER.items():
+        assert totals[graph] == pytest.approx(published, rel=0.04 if graph == "erdos_renyi" else 0.02)
+    assert totals["complete"] < totals["grid"] < totals["cycle"]
+
+    smallest = outcomes["complete"]  # whose regret asks for the narrowest gap
+    found = runner.comparator(resolve(smallest.scenario), smallest)
+    regret = cumulative_loss(smallest.trace.global_loss).max() - found.value
+    assert found.value == pytest.approx(BEST, rel=0.005)
+    assert found.gap <= 0.01 * regret
+
+
+@needs_mnist
+def test_delays_up_to_21_in_the_centralized_setting() -> None:
+    reference = {"delmfw": 1146.0, "dofw": 1617.0, "bold-mfw": 1649.0}
+    rate = 1 / np.sqrt(21 * 1000)
+    names = [["algorithm.name=" + name, f"algorithm.rate={rate}"] for name in reference]
+    outcomes = runner.run_all([load("paper-centralized", overrides) for overrides in names])
+    totals = [total_loss(outcome.trace.global_loss) for outcome in outcomes]
+    assert totals == pytest.approx(list(reference.values()), rel=0.05)
+    assert totals[0] < min(totals[1:])

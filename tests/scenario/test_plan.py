@@ -1,0 +1,209 @@
+"""From what a scenario says about delays to the table of delays in rounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgefw.errors import InputError
+from edgefw.problem.delay import NEVER
+from edgefw.scenario.load import validate
+from edgefw.scenario.plan import delay_plan, place, round_seconds, timed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgefw.scenario.model import Scenario
+
+
+def make(*delays: dict[str, Any], clock: str = "rounds", agents: int = 1, **fields: Any) -> Scenario:
+    document = {"clock": clock, "network": {"agents": agents}, "delays": list(delays), "seed": 3, **fields}
+    return validate(document, source="test")
+
+
+def table(scenario: Scenario, rounds: int = 12) -> NDArray[np.int64]:
+    return delay_plan(scenario).table(rounds, round_seconds(scenario))
+
+
+def delays(*faults: dict[str, Any], rounds: int = 12, **fields: Any) -> list[int]:
+    """Return the delays of agent 0; 0 stands for never."""
+    row = table(make(*faults, **fields), rounds)[0]
+    return [0 if delay == NEVER else int(delay) for delay in row]
+
+
+@given(st.integers(0, 10_000), st.integers(1, 3000))
+@settings(deadline=None)
+def test_a_latency_takes_the_whole_rounds_that_fit_in_it(latency: int, pace: int) -> None:
+    fault = {"type": "latency", "latency": f"{latency}ms"}
+    assert delays(fault, rounds=2, clock="wall", pace=f"{pace}ms") == [1 + latency // pace] * 2
+
+
+def test_a_delay_in_rounds_is_itself() -> None:
+    assert delays({"type": "rounds", "rounds": 1}, rounds=3) == [1, 1, 1]
+    assert delays({"type": "rounds", "rounds": 7}, rounds=3) == [7, 7, 7]
+
+
+def test_delays_on_one_link_add_up() -> None:
+    assert delays({"type": "rounds", "rounds": 3}, {"type": "rounds", "rounds": 4}, rounds=2) == [6, 6]
+    latencies = [{"type": "latency", "latency": "150ms"}] * 2  # neither is a round, both together are one
+    assert delays(*latencies, rounds=2, clock="wall", pace="250ms") == [2, 2]
+
+
+def test_uniform_delays_are_all_whole_numbers_of_their_range_and_no_others() -> None:
+    drawn = delays({"type": "rounds", "rounds": 12, "jitter": 9}, rounds=600)
+    assert set(drawn) == set(range(3, 22))
+
+
+def test_a_trace_is_played_over_and_over() -> None:
+    assert delays({"type": "rounds", "trace": [1, 5, 2]}, rounds=7) == [1, 5, 2, 1, 5, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("window", "late"),
+    [
+        ({"at": 4, "duration": 3}, {4, 5, 6}),
+        ({"at": 10}, {10, 11, 12}),
+        ({"at": 0, "duration": 1}, {1}),
+        ({"duration": 2}, {1, 2}),
+        ({}, set(range(1, 13))),
+    ],
+)
+def test_a_window_in_rounds_names_its_rounds(window: dict[str, Any], late: set[int]) -> None:
+    found = delays({"type": "rounds", "rounds": 9, **window})
+    assert {t for t, delay in enumerate(found, start=1) if delay == 9} == late
+
+
+@pytest.mark.parametrize(
+    ("window", "late"),
+    [
+        ({"at": "0s", "duration": "250ms"}, {1}),
+        ({"at": "250ms", "duration": "250ms"}, {2}),  # round t begins at (t - 1) pace
+        ({"at": "1s", "duration": "500ms"}, {5, 6}),
+        ({"at": "1.1s", "duration": "500ms"}, {5, 6}),  # ... and is under way until round t + 1
+        ({"at": "1s", "duration": "1ms"}, {5}),  # a fault that is too short to last a round lasts one
+        ({"at": "2.5s"}, {11, 12}),
+        ({"duration": "750ms"}, {1, 2, 3}),
+        ({"at": 5, "duration": "500ms"}, {5, 6}),  # by the wall clock a window may be either
+        ({"at": "1s", "duration": 2}, {5, 6}),
+        ({"at": "300ms", "duration": "300ms"}, {2}),
+    ],
+)
+def test_a_window_in_time_is_the_rounds_that_the_pace_makes_of_it(
+    window: dict[str, Any], late: set[int]
+) -> None:
+    found = delays({"type": "drop", **window}, clock="wall", pace="250ms")
+    assert {t for t, delay in enumerate(found, start=1) if delay == 0} == late
+
+
+def test_times_that_are_whole_rounds_but_for_rounding_are_whole_rounds() -> None:
+    found = delays({"type": "drop", "at": "300ms", "duration": "300ms"}, clock="wall", pace="100ms")
+    assert [t for t, delay in enumerate(found, start=1) if delay == 0] == [4, 5, 6]
+
+
+def test_a_blackout_releases_what_it_held_when_it_ends() -> None:
+    held = {"type": "blackout", "at": 3, "duration": 4}
+    assert delays(rounds=8, events=[held]) == [1, 1, 5, 4, 3, 2, 1, 1]
+    assert delays({"type": "rounds", "rounds": 3}, rounds=6, events=[held]) == [7, 6, 5, 4, 3, 3]
+    assert delays({"type": "blackout"}, rounds=2) == [0, 0]
+
+
+def test_a_ramp_climbs_from_its_window_on() -> None:
+    rounds = {"type": "ramp", "start": 1, "stop": 5, "step": 2, "interval": 3}
+    assert delays(rounds, rounds=10) == [1, 1, 1, 3, 3, 3, 5, 5, 5, 5]
+    assert delays({**rounds, "at": 4}, rounds=10) == [1, 1, 1, 1, 1, 1, 3, 3, 3, 5]
+    seconds = {"type": "ramp", "start": 0, "stop": "2s", "step": "1s", "interval": "1.5s"}
+    assert delays(seconds, rounds=8, clock="wall", pace="500ms") == [1, 1, 1, 3, 3, 3, 5, 5]
+
+
+def test_an_adversary_holds_feedback_to_the_end() -> None:
+    assert delays({"type": "adversary", "strategy": "until_end"}, rounds=4) == [4, 3, 2, 1]
+
+
+def test_a_probability_lets_its_share_through() -> None:
+    found = delays({"type": "drop", "probability": 0.25}, rounds=2000)
+    assert 400 < found.count(0) < 600
+
+
+def late_agents(**fields: Any) -> list[int]:
+    fault = {"type": "rounds", "rounds": 5, **fields.pop("fault", {})}
+    found = table(make(*fields.pop("before", ()), fault, agents=30, **fields), 1)[:, 0]
+    return [i for i, delay in enumerate(found) if delay == 5]
+
+
+def test_agents_are_all_or_those_that_are_listed() -> None:
+    assert late_agents() == list(range(30))
+    assert late_agents(fault={"agents": [2, 29]}) == [2, 29]
+    assert late_agents(fault={"agents": []}) == []
+
+
+def test_agents_drawn_without_replacement_are_as_many_as_asked_for() -> None:
+    for seed in range(20):
+        assert len(late_agents(fault={"agents": {"draw": 20}}, seed=seed)) == 20
+
+
+def test_agents_drawn_with_replacement_are_fewer() -> None:
+    with_replacement = {"agents": {"draw": 20, "replacement": True}}
+    counts = [len(late_agents(fault=with_replacement, seed=seed)) for seed in range(60)]
+    assert max(counts) <= 20
+    assert abs(np.mean(counts) - 30 * (1 - (29 / 30) ** 20)) < 1  # 14.8 of them are distinct
+    more = {"agents": {"draw": 99, "replacement": True}}
+    assert len(late_agents(fault=more)) > 20
+
+
+def test_a_draw_is_a_function_of_the_seed_and_of_its_place() -> None:
+    drawn = {"agents": {"draw": 10}}
+    assert late_agents(fault=drawn) == late_agents(fault=drawn)
+    assert late_agents(fault=drawn) != late_agents(fault=drawn, seed=4)
+    nothing = {"type": "drop", "agents": []}
+    assert late_agents(fault=drawn) != late_agents(fault=drawn, before=[nothing])
+
+
+def test_a_seed_of_its_own_makes_draws_independent_of_the_place_but_not_of_the_agent() -> None:
+    noise, nothing = {"type": "rounds", "rounds": 50, "jitter": 49}, {"type": "drop", "agents": []}
+    own, other = {**noise, "seed": 8}, {**noise, "seed": 9}
+    assert delays(own) == delays(nothing, own)
+    assert delays(noise) != delays(nothing, noise)
+    assert delays(own) != delays(other)
+    assert delays(own) != delays(own, seed=4)
+    both = table(make(own, agents=2))
+    assert both[0].tolist() != both[1].tolist()
+
+
+def test_places_are_those_of_the_file() -> None:
+    drop = {"type": "drop"}
+    scenario = make(drop, drop, events=[{**drop, "at": 1}, {**drop, "at": 2}])
+    assert [place(scenario, i) for i in range(4)] == ["delays.0", "delays.1", "events.0", "events.1"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ({"type": "rounds", "distribution": "trace"}, "delays.1: distribution 'trace' needs its values"),
+        (
+            {"type": "rounds", "distribution": "constant", "jitter": 2},
+            "delays.1: distribution 'constant' has",
+        ),
+        ({"type": "rounds", "distribution": "uniform", "trace": [2]}, "delays.1: a trace is given and so is"),
+        ({"type": "rounds", "rounds": 2**60}, "delays.1: `rounds` is 1152921504606846976: it must be a"),
+        ({"type": "adversary", "strategy": "burst"}, "delays.1: strategy 'burst' needs its period"),
+        ({"type": "ramp", "start": 0, "stop": 2, "step": 1, "interval": 1}, "delays.1: delay `start` is 0"),
+    ],
+)
+def test_a_fault_that_cannot_be_is_refused_with_its_place(fault: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        delay_plan(make({"type": "drop"}, fault))
+    assert str(caught.value).startswith(words)
+
+
+def test_only_times_need_a_pace() -> None:
+    latency, drop = {"type": "latency", "latency": "1s"}, {"type": "drop", "at": 5, "duration": 2}
+    timely = make(drop, latency, {**drop, "at": "2s"}, clock="wall", pace="asap")
+    assert timed(timely) == ["delays.1", "delays.2"]
+    assert timed(make(drop, clock="wall", pace="asap")) == []
+    assert delays(drop, rounds=7, clock="wall", pace="asap") == [1, 1, 1, 1, 0, 0, 1]
+    with pytest.raises(InputError, match=r"delays\.2: a time needs rounds of a known length: set pace"):
+        delay_plan(timely)

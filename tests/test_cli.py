@@ -1,0 +1,213 @@
+"""The command line as a process: help, pipes, terminals, signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from edgefw.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SCRIPT = str(Path(sys.executable).with_name("edgefw"))
+SMALL = ("--set", "data.source=synthetic", "--set", "data.samples=400", "--set", "algorithm.stop_after=6")
+LONG = ("--set", "data.source=synthetic", "--set", "data.samples=400", "--set", "algorithm.horizon=200000")
+PATIENCE = 60.0  # seconds; a run of LONG takes far longer
+COMMANDS = [
+    (),
+    ("up",),
+    ("simulate",),
+    ("verify",),
+    ("reproduce",),
+    ("bench",),
+    ("scenarios",),
+    ("scenarios", "list"),
+    ("scenarios", "show"),
+    ("scenarios", "schema"),
+    ("data",),
+    ("data", "list"),
+    ("data", "path"),
+    ("data", "fetch"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("EDGEFW_DATA", raising=False)
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+
+def edgefw(*arguments: str, script: bool = True) -> subprocess.CompletedProcess[str]:
+    command = [SCRIPT] if script else [sys.executable, "-m", "edgefw"]
+    return subprocess.run(
+        [*command, *arguments], capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command) or "edgefw")
+def test_every_command_explains_itself(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main([*command, "--help"])
+    out, err = capsys.readouterr()
+    assert (end.value.code, err) == (0, "")
+    assert out.startswith(" ".join(["usage: edgefw", *command]))
+    assert "--help" in out
+
+
+def test_the_help_shows_where_to_begin(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "edgefw simulate default" in capsys.readouterr().out
+
+
+def test_both_ways_to_start_it_are_the_same_program() -> None:
+    for script in (True, False):
+        ended = edgefw("--version", script=script)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"edgefw {version('edgefw')}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["simulate", "defualt"], "edgefw: unknown scenario 'defualt': did you mean 'default'? (valid: "),
+        (
+            ["simulate", "default", "--seeds", "0"],
+            "edgefw: argument --seeds: '0' is not a number above 0; see",
+        ),
+        (
+            ["simulate", "default", *SMALL, "--set", "problem.radius=-1"],
+            "edgefw: default: problem.radius is -1: it must be above 0\n",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line_without_a_traceback(arguments: list[str], words: str) -> None:
+    ended = edgefw(*arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith(words)
+    assert ended.stderr.count("\n") == 1
+
+
+def test_standard_output_holds_the_json_alone_and_standard_error_nothing() -> None:
+    ended = edgefw("simulate", "default", *SMALL, "--json", "--no-regret")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert json.loads(ended.stdout)["rounds"] == 6
+
+
+def test_progress_is_shown_on_a_terminal_and_on_standard_error_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    terminal, end = pty.openpty()
+    arguments = [SCRIPT, "simulate", "default", *SMALL, "--json"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=end, text=True) as process:
+        os.close(end)
+        shown = _everything(terminal)
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert json.loads(out)["rounds"] == 6
+    assert "simulating default" in shown
+    assert "looking for the best fixed point" in shown
+    assert "/6 rounds" in shown
+
+
+def _everything(terminal: int) -> str:
+    content = b""
+    try:
+        while piece := os.read(terminal, 4096):
+            content += piece
+    except OSError:  # how a terminal says that its other end has gone
+        pass
+    os.close(terminal)
+    return content.decode()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["scenarios", "schema"],  # more than a pipe's worth of buffer
+        ["scenarios", "show", "default"],  # less
+        ["scenarios", "list"],  # a table
+        ["simulate", "default", *SMALL, "--no-regret", "--json"],
+    ],
+    ids=lambda arguments: " ".join(arguments[:2]),
+)
+def test_a_reader_that_has_gone_is_no_reason_for_a_traceback(arguments: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = subprocess.run(
+        [SCRIPT, *arguments], stdout=writing, stderr=subprocess.PIPE, text=True, check=False, timeout=PATIENCE
+    )
+    os.close(writing)
+    assert process.stderr == ""
+    assert process.returncode == 1
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    """Start a command as a terminal does: in a process group of its own."""
+    return subprocess.Popen(
+        [SCRIPT, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_an_interrupt_ends_a_run_at_once_and_removes_its_folder(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    with start("simulate", "default", *LONG, "--out", str(run)) as process:
+        wait_for((run / "scenario.yaml").exists, process)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, err) == (130, "", "edgefw: interrupted\n")
+    assert not run.exists()
+
+
+@pytest.mark.parametrize("to_all", [True, False], ids=["to the group", "to the parent"])
+def test_an_interrupt_ends_all_processes_of_a_run(tmp_path: Path, to_all: bool) -> None:  # noqa: FBT001
+    run = tmp_path / "run"
+    with start("simulate", "default", *LONG, "--seeds", "3", "--jobs", "2", "--out", str(run)) as process:
+        family = psutil.Process(process.pid)
+        wait_for(lambda: len(family.children()) >= 3, process)  # two workers and Python's resource tracker
+        children = family.children(recursive=True)
+        if to_all:
+            os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C in a terminal
+        else:
+            process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, err) == (130, "", "edgefw: interrupted\n")
+    assert not psutil.wait_procs(children, timeout=PATIENCE)[1]
+    assert not run.exists()
+
+
+def test_workers_do_not_outlive_a_parent_that_is_killed(tmp_path: Path) -> None:
+    with start(
+        "simulate", "default", *LONG, "--seeds", "2", "--out", str(tmp_path / "run"), "--jobs", "2"
+    ) as process:
+        family = psutil.Process(process.pid)
+        wait_for(lambda: len(family.children()) >= 3, process)
+        children = family.children(recursive=True)
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+    assert not psutil.wait_procs(children, timeout=PATIENCE)[1]
