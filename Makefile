@@ -6,8 +6,8 @@ STAMP  := $(VENV)/.installed
 
 .PHONY: up test install check generate format clean
 
-up: install          ## run the default scenario
-	$(BIN)/edgefw simulate default
+up: install          ## run the default scenario: a network of processes, for about a minute
+	$(BIN)/edgefw up
 
 test: install        ## run every test
 	$(BIN)/pytest -n auto

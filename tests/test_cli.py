@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -131,7 +132,7 @@ def _everything(terminal: int) -> str:
     except OSError:  # how a terminal says that its other end has gone
         pass
     os.close(terminal)
-    return content.decode()
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", content.decode())  # without colours and cursor moves
 
 
 @pytest.mark.parametrize(

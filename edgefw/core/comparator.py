@@ -113,6 +113,7 @@ class _Search:
     """The state of the accelerated method."""
 
     GROW, SHRINK = 2.0, 0.9  # of the curvature estimate: on a failed step, and before every step
+    TRIES = 40  # a step that is so short that float32 sees no difference is as good as any
 
     def __init__(self, objective: Objective, feasible: FeasibleSet, start: Real | None) -> None:
         self.objective, self.feasible = objective, feasible
@@ -146,14 +147,15 @@ class _Search:
     def _descend(self, at_y: float, gradient: Real) -> tuple[Real, Real, float]:
         """Return the projected step at a curvature that majorises the objective along it."""
         self.curvature *= self.SHRINK
-        while True:
+        for _ in range(self.TRIES):
             x = self.feasible.project(self.y - gradient / self.curvature)
             Z, move = self.objective.logits(x), x - self.y
             value = self.objective.value(Z)
             model = at_y + float(np.vdot(gradient, move)) + self.curvature / 2 * float(np.vdot(move, move))
             if value <= model + 1e-6 * abs(at_y):  # float32 cannot tell smaller differences
-                return x, Z, value
+                break
             self.curvature *= self.GROW
+        return x, Z, value
 
     def _extrapolate(self, x: Real, Z: Real, *, restart: bool) -> None:
         previous = 1.0 if restart else self.momentum

@@ -28,14 +28,13 @@ from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1.broker_service_pb2_grpc import BrokerServiceServicer, add_BrokerServiceServicer_to_server
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
     from edgefw.scenario.model import Scenario
 
 log = logging.getLogger(__name__)
 
 SERVICE = "edgefw.v1.BrokerService"
 PATIENCE = 10.0  # seconds that a new stream gets to say whose it is
+LAST_WRITE = 1.0  # seconds for a write that is under way when a stream ends
 
 
 def make_hold(scenario: Scenario) -> Hold:
@@ -101,11 +100,26 @@ class Broker(BrokerServiceServicer):
             outbox = self._releaser.open(agent)
             try:
                 await context.write(pb.SubscribeResponse(subscribed=pb.Subscribed()))
-                await _until_one_ends(self._send(outbox, context), self._acknowledgements(agent, context))
+                await self._converse(agent, outbox, context)
             except InternalError:  # what gRPC raises in a stream whose other end has gone
                 log.info("the stream to agent %d broke; what it did not acknowledge is kept", agent)
             finally:
                 self._releaser.discard(agent, outbox)
+
+    async def _converse(self, agent: int, outbox: Outbox, context: Any) -> None:
+        """Send and take acknowledgements side by side, until one of the two ends."""
+        sending = asyncio.create_task(self._send(outbox, context))
+        reading = asyncio.create_task(self._acknowledgements(agent, context))
+        try:
+            await asyncio.wait({sending, reading}, return_when=asyncio.FIRST_COMPLETED)
+            # Not cancelled: gRPC cannot end a call with a status while a write of it is under way.
+            outbox.close(WireError("over", f"the subscription of agent {agent} is over"))
+            await asyncio.wait({sending}, timeout=LAST_WRITE)
+            (reading if reading.done() else sending).result()
+        finally:
+            for task in (sending, reading):
+                task.cancel()
+            await asyncio.gather(sending, reading, return_exceptions=True)
 
     async def _send(self, outbox: Outbox, context: Any) -> None:
         while True:
@@ -152,19 +166,6 @@ async def _subscription(context: Any) -> pb.Subscription:
         raise WireError("content", "the first message of a stream has to be its subscription")
     subscription: pb.Subscription = first.subscription
     return subscription
-
-
-async def _until_one_ends(*halves: Coroutine[Any, Any, None]) -> None:
-    """Run the halves of a stream side by side until one of them ends, well or not; then end the other."""
-    tasks = [asyncio.create_task(half) for half in halves]
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _export(hold: Hold, metrics: BrokerMetrics) -> None:

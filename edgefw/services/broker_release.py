@@ -35,8 +35,8 @@ class Outbox:
         self._change.set()
 
     def close(self, ending: WireError) -> None:
-        """Let whoever takes out see this error from now on."""
-        self._ending = ending
+        """Let whoever takes out see this error from now on; the first one stands."""
+        self._ending = self._ending or ending
         self._change.set()
 
     async def take(self) -> Held:

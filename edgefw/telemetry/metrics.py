@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib.metadata import version
 from typing import Any
 
@@ -37,6 +38,7 @@ class AgentMetrics:
         self.regret = self._gauge(
             "regret", "Cumulative loss less that of the best fixed point, once certified."
         )
+        self.regret.set(math.nan)  # not 0: it is not known yet
         self.outstanding = self._gauge("feedback_outstanding", "Feedback submitted and not yet received.")
         self.delay_rounds = self._gauge(
             "feedback_delay_rounds", "Delay of the last received feedback, in rounds; 1 is none."

@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 PROTOCOL_VERSION = 1
 SERVICE_NAME = "edgefw.v1.PeerService"
 _HELLO_PATIENCE = 10.0
+_LAST_WRITE = 1.0  # seconds for a write that is under way when a stream ends
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
 
@@ -69,7 +70,7 @@ class PeerLink:
         self._inbox: dict[int, Frame] = {}
         self._needed = 0  # the first position not yet taken out of the inbox
         self._arrival, self._departure = asyncio.Event(), asyncio.Event()
-        self._current: asyncio.Task[None] | None = None
+        self._ended: asyncio.Event | None = None  # of the current stream: set when its writer is to end
         self._largest = 8 * math.prod(me.shape) + 1024  # two dense arrays, and room for the rest
         self.sent_bytes = 0
         metrics.peer_up(peer, up=False)
@@ -77,7 +78,7 @@ class PeerLink:
     @property
     def up(self) -> bool:
         """Whether a stream to the neighbour stands."""
-        return self._current is not None
+        return self._ended is not None
 
     def hello(self) -> peer_service_pb2.Hello:
         """Return what this side says first: who it is and from where it needs frames."""
@@ -114,25 +115,36 @@ class PeerLink:
         if self._sent and start < self._sent[0][0]:
             t, k = hello.resume_round, hello.resume_step
             raise WireError("resume", f"agent {self.peer} needs frames from {(t, k)} on, which are gone")
-        if self._current is not None:
-            self._current.cancel()
-        writer = self._current = asyncio.create_task(self._write_all(stream, start, wrap))
+        self._end_current()
+        ended = self._ended = asyncio.Event()
+        writer = asyncio.create_task(self._write_all(stream, start, wrap, ended))
         self._metrics.peer_up(self.peer, up=True)
         try:
             await self._read_all(stream)
         finally:
+            if self._ended is ended:
+                self._end_current()
+                self._metrics.peer_up(self.peer, up=False)
+            # Not cancelled: gRPC cannot end a call with a status while a write of it is under way.
+            await asyncio.wait({writer}, timeout=_LAST_WRITE)
             writer.cancel()
             await asyncio.gather(writer, return_exceptions=True)  # a broken stream breaks both halves
-            if self._current is writer:
-                self._current = None
-                self._metrics.peer_up(self.peer, up=False)
 
-    async def _write_all(self, stream: Stream, start: int, wrap: Callable[..., Any]) -> None:
+    def _end_current(self) -> None:
+        """Let the writer of the current stream, if there is one, end after its write."""
+        if self._ended is not None:
+            self._ended.set()
+            self._departure.set()
+            self._ended = None
+
+    async def _write_all(
+        self, stream: Stream, start: int, wrap: Callable[..., Any], ended: asyncio.Event
+    ) -> None:
         cursor = start
-        while True:
+        while not ended.is_set():
             self._departure.clear()
             for position, message in list(self._sent):
-                if position >= cursor:
+                if position >= cursor and not ended.is_set():
                     await stream.write(wrap(frame=message))
                     cursor = position + 1
                     self._count_sent(message.ByteSize())

@@ -15,6 +15,9 @@ CHANNEL_OPTIONS: Sequence[tuple[str, int]] = (
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
     ("grpc.max_send_message_length", LARGEST_MESSAGE),
     ("grpc.so_reuseport", 0),  # a taken port is an error, not a silent share
+    ("grpc.initial_reconnect_backoff_ms", 50),  # services of a run start together: try again at once
+    ("grpc.min_reconnect_backoff_ms", 50),
+    ("grpc.max_reconnect_backoff_ms", 1000),
 )
 GRACE = 3.0  # seconds that calls under way get to end when a service stops
 

@@ -24,7 +24,7 @@ from edgefw.records import AgentSummary, Summary
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-STAND_IN = Path(__file__).parents[1] / "services" / "stand_in.py"
+STAND_IN = Path(__file__).parents[1] / "support" / "stand_in.py"
 SUMMARY = Summary(
     name="small",
     digest="d",

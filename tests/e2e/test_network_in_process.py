@@ -20,6 +20,7 @@ from edgefw.core.messages import Feedback, observe
 from edgefw.problem.dataset import Dataset
 from edgefw.problem.delay import ArrivalBook
 from edgefw.scenario.load import validate
+from edgefw.scenario.plan import delay_plan
 from edgefw.scenario.setup import Setup, resolve
 from edgefw.services import broker
 from edgefw.services.agent import AgentService
@@ -155,7 +156,7 @@ def test_services_and_memory_play_the_same_bits() -> None:
 def test_feedback_really_comes_through_the_broker() -> None:
     setup = make_setup()
     honest = in_memory(setup)
-    hold = Altering(N, setup.rounds, broker.delay_plan(setup.scenario))
+    hold = Altering(N, setup.rounds, delay_plan(setup.scenario))
     altered = asyncio.run(emulate(setup, hold)).plays
     same = {key for key in honest if honest[key].tobytes() == altered[key].tobytes()}
     assert {key for key in honest if key[0] <= 2} <= same  # what came before is as it was

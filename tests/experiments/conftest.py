@@ -1,16 +1,16 @@
-"""Puts the comparators that tests solve into a folder of their own; lets tests import their helpers."""
+"""Puts the comparators that tests solve into a folder of their own."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from edgefw import best
 from edgefw.problem import datasets
 
-sys.path.insert(0, str(Path(__file__).parent))
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)

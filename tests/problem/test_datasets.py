@@ -10,11 +10,11 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from edgefw.errors import DataError, InputError
 from edgefw.problem import dataset, datasets
+from edgefw.problem.dataset import Dataset
 from edgefw.problem.datasets import (
     PUBLISHED,
     TRAIN_IMAGES,
     TRAIN_LABELS,
-    Dataset,
     Published,
     cache_folder,
     listing,

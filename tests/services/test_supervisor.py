@@ -20,7 +20,7 @@ from edgefw.services.supervisor import Command, ServiceError, Supervisor
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-STAND_IN = Path(__file__).with_name("stand_in.py")
+STAND_IN = Path(__file__).parents[1] / "support" / "stand_in.py"
 READY = 30.0
 
 
