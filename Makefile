@@ -10,7 +10,7 @@ up: install          ## run the default scenario: a network of processes, for ab
 	$(BIN)/edgefw up
 
 test: install        ## run every test
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup
 
 install: $(STAMP)    ## make the environment alone
 

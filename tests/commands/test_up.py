@@ -24,6 +24,8 @@ from edgefw.records import AgentSummary, Summary
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.xdist_group("machine")  # measures or fills the machine: one at a time
+
 STAND_IN = Path(__file__).parents[1] / "support" / "stand_in.py"
 SUMMARY = Summary(
     name="small",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 import numpy as np
+import pytest
 
 from edgefw.core.lockstep import sweep
 from edgefw.core.messages import Feedback, observe
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from edgefw.problem.feasible.base import Real
     from edgefw.services.hold import Hold
     from edgefw.services.prepare import Places
+
+pytestmark = pytest.mark.xdist_group("machine")  # measures or fills the machine: one at a time
 
 ROUNDS, N = 6, 4
 Plays = dict[tuple[int, int], "Real"]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Start = Callable[..., Emulated]
 
+pytestmark = pytest.mark.xdist_group("machine")  # measures or fills the machine: one at a time
+
 TOLERANCE = 1e-3
 AGENT_MEGABYTES = 95
 LONG = {"clock": "wall", "pace": "100ms", "algorithm.horizon": 2000, "algorithm.stop_after": 2000}

@@ -11,7 +11,7 @@ from edgefw.problem.datasets import locate
 from edgefw.scenario.load import load
 from edgefw.scenario.setup import resolve
 
-pytestmark = [pytest.mark.slow, pytest.mark.dataset]
+pytestmark = [pytest.mark.slow, pytest.mark.dataset, pytest.mark.xdist_group("machine")]
 
 PAPER = {"complete": 799.49, "erdos_renyi": 809.37, "grid": 855.62, "cycle": 925.72}  # Table 2, f = 0
 BEST = 511.6  # the loss of the best fixed point over the 1,000 rounds, the same for every graph

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.xdist_group("machine")  # measures or fills the machine: one at a time
+
 PROGRAM = (
     "import sys; from edgefw.services.broker import run; "
     "sys.exit(run(sys.argv[1], '127.0.0.1', int(sys.argv[2]), int(sys.argv[3])))"

@@ -20,6 +20,8 @@ from edgefw.services.supervisor import Command, ServiceError, Supervisor
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+pytestmark = pytest.mark.xdist_group("machine")  # measures or fills the machine: one at a time
+
 STAND_IN = Path(__file__).parents[1] / "support" / "stand_in.py"
 READY = 30.0
 
