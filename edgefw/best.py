@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from edgefw.scenario.setup import Setup
 
 SHARE = 0.01  # of the network regret: how small the certificate's gap has to be
-PRECISION = 1e-6  # of the loss: float32 cannot certify less
 Progress = Callable[[Comparator], None]
 
 
@@ -48,7 +47,7 @@ def comparator(setup: Setup, worst_loss: float, progress: Progress | None = None
         if progress is not None:
             progress(found)
         # A regret may be negative. The gap bounds the error of the value: no bad point passes by its size.
-        return found.gap <= max(SHARE * abs(worst_loss - found.value), PRECISION * worst_loss)
+        return found.gap <= SHARE * abs(worst_loss - found.value)
 
     return find(setup, enough).comparator
 

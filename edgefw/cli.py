@@ -164,20 +164,20 @@ def _add_services(commands: Any) -> None:
 
 
 def _agent(arguments: argparse.Namespace) -> int:
-    from edgefw.services import agent  # noqa: PLC0415
+    from edgefw.services.agent import service as agent  # noqa: PLC0415
 
     return agent.run(arguments.config, arguments.shard, stay=arguments.stay)
 
 
 def _broker(arguments: argparse.Namespace) -> int:
-    from edgefw.services import broker  # noqa: PLC0415
+    from edgefw.services.broker import service as broker  # noqa: PLC0415
 
     host, port = arguments.listen
     return broker.run(arguments.scenario, host, port, arguments.metrics_port, stay=arguments.stay)
 
 
 def _observer(arguments: argparse.Namespace) -> int:
-    from edgefw.services import observer  # noqa: PLC0415
+    from edgefw.services.observer import service as observer  # noqa: PLC0415
 
     host, port = arguments.listen
     return observer.run(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from edgefw.core.regret import Comparator
 
 DATA = synthetic(600, features=9, classes=3, seed=0)
-EASY, HARD = 100.0, 8.0  # losses whose regret allows a wide gap, and only a narrow one
+EASY, HARD = 100.0, 11.0  # losses whose regret allows a wide gap, and only a narrow one
 
 
 @pytest.fixture(autouse=True)
@@ -173,10 +173,11 @@ def test_the_objective_is_the_loss_of_the_rounds_played() -> None:
     assert problem.value(problem.logits(x)) == pytest.approx(total, rel=1e-5)
 
 
-@pytest.mark.parametrize("share", [0.5, 1.0])
-def test_a_search_ends_also_where_the_best_fixed_point_is_beaten_or_met(share: float) -> None:
+@pytest.mark.parametrize("share", [0.5, 0.99, 1.0])
+def test_a_search_ends_also_where_the_best_fixed_point_is_beaten_or_met(share: float, tmp_path: Path) -> None:
     optimum = best.comparator(setup(), HARD).value
+    cache_file(tmp_path).unlink()
     tries: list[Comparator] = []
-    found = best.comparator(setup("problem.radius=3.0"), share * optimum, tries.append)
-    assert len(tries) < 5000
-    assert found.gap <= 0.02 * optimum
+    found = best.comparator(setup(), share * optimum, tries.append)
+    assert len(tries) < 1000  # the search would give up after 20,000
+    assert found.gap <= 0.011 * max(found.value - share * optimum, 0.01 * optimum)

@@ -48,7 +48,7 @@ COMMANDS = [
 def _own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("EDGEFW_DATA", raising=False)
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "NO_COLOR"):
+    for name in ("PYTHONUNBUFFERED", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -192,6 +192,7 @@ def test_an_interrupt_ends_all_processes_of_a_run(tmp_path: Path, to_all: bool) 
         family = psutil.Process(process.pid)
         wait_for(lambda: len(family.children()) >= 3, process)  # two workers and Python's resource tracker
         children = family.children(recursive=True)
+        assert [_heeds_interrupts(child) for child in children].count(True) <= 1  # the tracker, at its start
         if to_all:
             os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C in a terminal
         else:
@@ -200,6 +201,13 @@ def test_an_interrupt_ends_all_processes_of_a_run(tmp_path: Path, to_all: bool) 
     assert (process.returncode, out, err) == (130, "", "edgefw: interrupted\n")
     assert not psutil.wait_procs(children, timeout=PATIENCE)[1]
     assert not run.exists()
+
+
+def _heeds_interrupts(process: psutil.Process) -> bool:
+    """Whether SIGINT is neither blocked nor ignored."""
+    status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+    masks = [int(mask, 16) for mask in re.findall(r"^Sig(?:Blk|Ign):\s*([0-9a-f]+)$", status, re.MULTILINE)]
+    return not any(mask >> (signal.SIGINT - 1) & 1 for mask in masks)
 
 
 def test_workers_do_not_outlive_a_parent_that_is_killed(tmp_path: Path) -> None:

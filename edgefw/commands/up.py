@@ -14,12 +14,12 @@ from edgefw.commands import summary_view
 from edgefw.records import SUMMARY
 from edgefw.scenario.load import load
 from edgefw.scenario.setup import resolve
-from edgefw.services.board import Board
-from edgefw.services.liveview import LiveView, PlainView, View
-from edgefw.services.ports import loopback_places
-from edgefw.services.prepare import Places, check_emulable, prepare
-from edgefw.services.processes import OBSERVER, processes
-from edgefw.services.supervisor import ServiceError, Supervisor
+from edgefw.services.network.board import Board
+from edgefw.services.network.liveview import LiveView, PlainView, View
+from edgefw.services.network.ports import loopback_places
+from edgefw.services.network.prepare import Places, check_emulable, prepare
+from edgefw.services.network.processes import OBSERVER, processes
+from edgefw.services.network.supervisor import ServiceError, Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

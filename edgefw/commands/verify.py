@@ -7,7 +7,7 @@ from pathlib import Path
 from edgefw import terminal
 from edgefw.errors import EdgefwError
 from edgefw.records import RunFolder
-from edgefw.services.verify import TOLERANCE, Verdict, read, verify
+from edgefw.services.observer.replay import TOLERANCE, Verdict, read, verify
 
 
 def run(run_folder: str) -> None:

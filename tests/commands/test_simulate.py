@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from edgefw.cli import main
 from edgefw.errors import EdgefwError
 from edgefw.experiments import runner
+from edgefw.problem.idx import write_idx
 from edgefw.records import DATABASE, SCENARIO, SUMMARY, RunFolder
 from edgefw.scenario.load import load
 
@@ -132,14 +134,26 @@ def test_without_regret_nothing_is_solved(
 
 
 def test_people_get_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["simulate", "default", *SMALL, "--out", "[/red]:tent:"]) == 0
+    assert main(["simulate", "default", *SMALL]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert "default: de2mfw, 8 agents, 6 rounds of synthetic" in out
     assert "cumulative loss" in out
-    assert "written to [/red]:tent:" in out  # not markup, not an emoji
     assert main(["simulate", "default", *SMALL, "--no-regret", "--seeds", "2", "--jobs", "1"]) == 0
     assert " over 2 seeds" in capsys.readouterr().out
+
+
+def test_names_are_shown_as_they_are(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "here" / "[" / "red]:tent:"
+    folder.mkdir(parents=True)
+    write_idx(folder / "train-images-idx3-ubyte", np.eye(100, dtype=np.uint8).reshape(100, 10, 10))
+    write_idx(folder / "train-labels-idx1-ubyte", np.arange(100, dtype=np.uint8) % 3)
+    source = "data.source='[/red]:tent:'"  # in quotes, or YAML takes it for a list
+    options = ["--set", source, "--set", "algorithm.stop_after=3", "--out", "[/x]:x:"]
+    assert main(["simulate", "default", *options]) == 0
+    out = capsys.readouterr().out
+    assert "3 rounds of [/red]:tent:" in out  # no markup, no emoji
+    assert "written to [/x]:x:" in out
 
 
 def test_a_run_that_fails_leaves_nothing_behind(

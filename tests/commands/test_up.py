@@ -51,8 +51,8 @@ DRIVER = """
 import sys
 from edgefw import cli
 from edgefw.commands import up
-from edgefw.services.processes import Processes
-from edgefw.services.supervisor import Command
+from edgefw.services.network.processes import Processes
+from edgefw.services.network.supervisor import Command
 
 TRAITS = {traits!r}
 

@@ -23,11 +23,11 @@ from edgefw.problem.delay import ArrivalBook
 from edgefw.scenario.load import validate
 from edgefw.scenario.plan import delay_plan
 from edgefw.scenario.setup import Setup, resolve
-from edgefw.services import broker
-from edgefw.services.agent import AgentService
+from edgefw.services.agent.service import AgentService
+from edgefw.services.broker import service as broker
+from edgefw.services.broker.hold import RoundsHold, Taken
 from edgefw.services.config import AgentConfig, Place
-from edgefw.services.hold import RoundsHold, Taken
-from edgefw.services.ports import loopback_places
+from edgefw.services.network.ports import loopback_places
 from edgefw.simulator import arrived
 from edgefw.transport.codec import decode_array
 from edgefw.transport.server import GrpcServer
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from edgefw.problem.feasible.base import Real
-    from edgefw.services.hold import Hold
-    from edgefw.services.prepare import Places
+    from edgefw.services.broker.hold import Hold
+    from edgefw.services.network.prepare import Places
 
 pytestmark = pytest.mark.xdist_group("machine")  # measures or fills the machine: one at a time
 

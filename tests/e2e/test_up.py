@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from emulated import alive, until
 
-from edgefw.services.scrape import parse
+from edgefw.services.network.scrape import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from edgefw.scenario.load import validate
-from edgefw.services.broker import SERVICE, Broker, make_hold
+from edgefw.services.broker.service import SERVICE, Broker, make_hold
 from edgefw.telemetry.metrics import BrokerMetrics
 from edgefw.transport.server import CHANNEL_OPTIONS, GrpcServer
 from edgefw.v1 import broker_service_pb2 as pb
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
 
     from edgefw.scenario.model import Scenario
-    from edgefw.services.hold import Hold
+    from edgefw.services.broker.hold import Hold
 
 PATIENCE = 20.0
 

@@ -16,8 +16,8 @@ from edgefw.problem.delay import ArrivalBook
 from edgefw.records import RunFolder
 from edgefw.scenario.load import dump
 from edgefw.scenario.model import Scenario
-from edgefw.services import observer
 from edgefw.services.config import Place
+from edgefw.services.observer import service as observer
 from edgefw.simulator import arrived
 from edgefw.transport.codec import encode_array
 from edgefw.v1 import observer_service_pb2 as pb

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from edgefw.services import guard
+from edgefw.services.network import guard
 from edgefw.services.runtime import run_service
 from edgefw.transport.server import GrpcServer
 

@@ -1,0 +1,229 @@
+"""An agent: drives the core over its edges, plays, and learns from feedback when the broker lets it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgefw.core.agent import make_agent
+from edgefw.core.messages import Feedback, Frame, Play, observe
+from edgefw.errors import EdgefwError
+from edgefw.problem.loss import make_loss
+from edgefw.problem.stream import Stream
+from edgefw.services.agent.inbox import Inbox
+from edgefw.services.config import AgentConfig, load_shard
+from edgefw.services.runtime import Server, Stop, run_service
+from edgefw.telemetry.metrics import AgentMetrics, new_registry
+from edgefw.transport.broker_client import BrokerClient, Delivery
+from edgefw.transport.codec import decode_feedback, encode_feedback
+from edgefw.transport.observer_client import ObserverClient, Score
+from edgefw.transport.peers import SERVICE_NAME, Identity, PeerLink, PeerServicer, keep_dialling
+from edgefw.v1 import peer_service_pb2_grpc
+
+if TYPE_CHECKING:
+    from edgefw.problem.dataset import Dataset
+
+log = logging.getLogger(__name__)
+
+REPORT_WAIT = 1.0  # seconds of waiting for a neighbour before the log says so, and again after each
+FAREWELL = 10.0  # seconds that the observer gets to score the last plays
+
+
+def run(config_path: str, shard_path: str, *, stay: bool) -> int:
+    """Run the process of one agent; return its exit code."""
+    config = AgentConfig.read(Path(config_path))
+    shard = load_shard(Path(shard_path), config)
+    agent = AgentService(config, shard, stay=stay)
+    return run_service(f"agent-{config.spec.agent}", agent.serve)
+
+
+class AgentService:
+    """One agent of the emulated network."""
+
+    def __init__(self, config: AgentConfig, shard: Dataset, *, stay: bool = False) -> None:
+        spec = config.spec
+        self._config, self._spec, self._shard, self._stay = config, spec, shard, stay
+        self._core = make_agent(spec)
+        self._loss = make_loss(config.loss)
+        self._stream = Stream(
+            np.arange(len(shard)), config.batch, spec.seed, spec.agent, in_order=config.in_order
+        )
+        self._registry = new_registry("agent")
+        self._metrics = AgentMetrics(self._registry, spec.agent)
+        me = Identity(spec.agent, config.digest, spec.exchanges, spec.shape)
+        self._links = {j: PeerLink(me, j, self._metrics) for j in self._core.neighbours}
+        self._me = me
+        self._inbox = Inbox()
+        self._messages = self._bytes = 0
+
+    async def serve(self, stop: Stop) -> None:
+        """Listen, join the network, play all rounds, and end (or stay) when they are over."""
+        server = Server(self._registry)
+        servicer = PeerServicer(self._me, self._links, self._metrics)
+        await server.start(
+            self._config.listen,
+            [(SERVICE_NAME, lambda s: peer_service_pb2_grpc.add_PeerServiceServicer_to_server(servicer, s))],
+        )
+        await server.ready()
+        log.info("listening on %s, neighbours %s", self._config.listen.address, sorted(self._links))
+        life = asyncio.create_task(self._live())
+        stopped = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait({life, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if life.done():
+                life.result()  # a failure is this process's failure
+            if self._stay:
+                log.info("the run is over; staying up")
+                await stopped
+        finally:
+            for task in (life, stopped):
+                task.cancel()
+            await asyncio.gather(life, stopped, return_exceptions=True)
+            await server.stop()
+
+    async def _live(self) -> None:
+        """Everything an agent does, as tasks that end together."""
+        config, spec = self._config, self._spec
+        self._broker = BrokerClient(config.broker, spec.agent, config.digest)
+        self._observer = ObserverClient(config.observer, spec.agent, config.digest, self._scored)
+        try:
+            async with asyncio.TaskGroup() as group:
+                helpers = [group.create_task(self._observer.run())]
+                for j, link in self._links.items():
+                    if j > spec.agent:
+                        dial = keep_dialling(self._me, link, config.peers[j], self._metrics)
+                        helpers.append(group.create_task(dial))
+                if config.clock == "wall":
+                    helpers.append(group.create_task(self._subscribe()))
+                await self._play_all(group)
+                await self._say_farewell()
+                for helper in helpers:
+                    helper.cancel()
+        except* EdgefwError as failures:
+            raise failures.exceptions[0] from None
+        finally:
+            await self._broker.close()
+
+    async def _play_all(self, group: asyncio.TaskGroup) -> None:
+        arrivals: list[Feedback] = []
+        tick = monotonic()
+        for t in range(1, self._config.rounds + 1):
+            await asyncio.sleep(max(0.0, tick - monotonic()))
+            tick = max(tick, monotonic()) + self._config.pace
+            if self._config.clock == "wall":
+                arrivals = self._inbox.take(t - 1)
+            begin = monotonic()
+            play = await self._sweep(t, arrivals)
+            self._metrics.round_duration.observe(monotonic() - begin)
+            await self._learn_later(play, arrivals, group)
+            if self._config.clock == "rounds":
+                for delivery in await self._broker.collect(t):
+                    self._receive(delivery)
+                arrivals = self._inbox.take(t)
+        log.info("played all %d rounds", self._config.rounds)
+
+    async def _sweep(self, t: int, arrivals: list[Feedback]) -> Play:
+        """Run update t-1 and prediction t with the neighbours."""
+        self._show_delays(t - 1, arrivals)
+        step: Frame | Play = self._core.start_sweep(t, arrivals)
+        while isinstance(step, Frame):
+            for link in self._links.values():
+                link.send(step)
+            self._messages += len(self._links)
+            frames = {j: await self._await_frame(link, t, step.k) for j, link in self._links.items()}
+            step = self._core.advance(frames)
+        return step
+
+    async def _await_frame(self, link: PeerLink, t: int, k: int) -> Frame:
+        """Wait for a neighbour's frame; while it is silent, say who waits for whom, where and how long."""
+        begin = monotonic()
+        waiting = asyncio.ensure_future(link.receive(t, k))
+        try:
+            while True:
+                done, _ = await asyncio.wait({waiting}, timeout=REPORT_WAIT)
+                waited = monotonic() - begin
+                if done:
+                    self._metrics.wait(link.peer, waited)
+                    if waited > REPORT_WAIT:
+                        self._metrics.waiting(link.peer, 0)
+                    return waiting.result()
+                self._metrics.waiting(link.peer, waited)
+                level = logging.ERROR if waited > self._config.peer_timeout else logging.WARNING
+                log.log(
+                    level,
+                    "agent %d waits for agent %d at (t, k) = (%d, %d) for %.1f s (timeout %.0f s, stream %s)",
+                    *(self._spec.agent, link.peer, t, k, waited, self._config.peer_timeout),
+                    "up" if link.up else "down",
+                )
+        finally:
+            waiting.cancel()
+
+    async def _learn_later(self, play: Play, used: list[Feedback], group: asyncio.TaskGroup) -> None:
+        """Let the environment evaluate the play; submit the feedback, report the play."""
+        index = self._stream.indices(play.t)
+        features = self._shard.rows(index, np.float32)
+        local_loss, feedback = observe(self._loss, play, features, self._shard.labels[index])
+        norm = float(np.linalg.norm(feedback.gradient(-1)))
+        self._inbox.submitted(play.t, monotonic())
+        submission = self._broker.submit(play.t, encode_feedback(feedback), norm)
+        if self._config.clock == "rounds":
+            await submission  # F_t is asked for next, and may hold this very feedback
+        else:
+            group.create_task(submission)
+        self._metrics.round.set(play.t)
+        self._metrics.local_loss.set(local_loss)
+        self._metrics.outstanding.set(self._inbox.outstanding)
+        self._metrics.total_delay.set(self._inbox.total_delay)
+        self._observer.report(
+            play.t,
+            play.point,
+            local_loss=local_loss,
+            arrivals=sorted(feedback.round for feedback in used),
+            outstanding=self._inbox.outstanding,
+            messages=self._messages,
+            sent_bytes=sum(link.sent_bytes for link in self._links.values()),
+        )
+
+    async def _subscribe(self) -> None:
+        async for delivery in self._broker.deliveries():
+            self._receive(delivery)
+
+    def _receive(self, delivery: Delivery) -> None:
+        """Put feedback that came back into the inbox; a second copy of it changes nothing."""
+        spec, b = self._spec, self._config.batch
+        feedback = decode_feedback(
+            delivery.payload,
+            round_=delivery.round,
+            features=(b, spec.shape[1]),
+            residuals=(spec.queries, spec.shape[0], b),
+        )
+        waited = self._inbox.received(feedback, monotonic())
+        if waited is not None:
+            self._metrics.delay_seconds.observe(waited)
+            self._metrics.observed_delay.set(waited)
+            self._metrics.requested_delay.set(delivery.requested)
+        self._metrics.outstanding.set(self._inbox.outstanding)
+
+    def _show_delays(self, t: int, arrivals: list[Feedback]) -> None:
+        if arrivals:
+            newest = max(feedback.round for feedback in arrivals)
+            self._metrics.delay_rounds.set(t - newest + 1)
+
+    def _scored(self, score: Score) -> None:
+        self._metrics.global_loss.set(score.global_loss)
+        self._metrics.cumulative_loss.set(score.cumulative_loss)
+        if score.regret is not None:
+            self._metrics.regret.set(score.regret)
+
+    async def _say_farewell(self) -> None:
+        """Stay until the observer has scored the last plays: then no neighbour needs a frame any more."""
+        try:
+            async with asyncio.timeout(FAREWELL):
+                await self._observer.settled()
+        except TimeoutError:
+            log.warning("the observer has not scored all plays within %.0f s", FAREWELL)

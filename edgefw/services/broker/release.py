@@ -1,0 +1,101 @@
+"""Releases what is due by the wall clock: one task that sleeps until then, and an outbox for each agent."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import deque
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from edgefw.errors import WireError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from edgefw.services.broker.hold import Held, WallHold
+    from edgefw.telemetry.metrics import BrokerMetrics
+
+LONGEST_SLEEP = 60.0
+_TICK = 1e-3  # the event loop's timers count milliseconds
+
+
+class Outbox:
+    """What is to be sent to one subscriber, in order, until it is closed with a reason."""
+
+    def __init__(self, held: Iterable[Held]) -> None:
+        self._held = deque(held)
+        self._change = asyncio.Event()
+        self._ending: WireError | None = None
+
+    def put(self, held: Held) -> None:
+        """Add a feedback."""
+        self._held.append(held)
+        self._change.set()
+
+    def close(self, ending: WireError) -> None:
+        """Let whoever takes out see this error from now on; the first one stands."""
+        self._ending = self._ending or ending
+        self._change.set()
+
+    async def take(self) -> Held:
+        """Take out the next feedback; waits as long as the subscription lasts, for there may be none."""
+        while self._ending is None and not self._held:
+            self._change.clear()
+            await self._change.wait()
+        if self._ending is not None:
+            raise self._ending
+        return self._held.popleft()
+
+
+class Releaser:
+    """Moves feedback that is due from the hold to its agent's outbox."""
+
+    def __init__(self, hold: WallHold, metrics: BrokerMetrics) -> None:
+        self._hold, self._metrics = hold, metrics
+        self._outboxes: dict[int, Outbox] = {}
+        self._submitted = asyncio.Event()
+
+    def submitted(self) -> None:
+        """Tell that there may be something due earlier than before."""
+        self._submitted.set()
+
+    async def run(self) -> None:
+        """Release what comes due, for ever. Never early: a timer that fires too soon finds nothing due."""
+        while True:
+            self._submitted.clear()
+            self._release(monotonic())
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._pause(monotonic())):
+                    await self._submitted.wait()
+
+    def open(self, agent: int) -> Outbox:
+        """Return an agent's new outbox, with all that it did not acknowledge; an older one is closed."""
+        if (older := self._outboxes.get(agent)) is not None:
+            older.close(WireError("replaced", f"agent {agent} subscribed again: this subscription is over"))
+        outbox = self._outboxes[agent] = Outbox(self._hold.unacknowledged(agent))
+        return outbox
+
+    def discard(self, agent: int, outbox: Outbox) -> None:
+        """Put nothing more into an outbox."""
+        if self._outboxes.get(agent) is outbox:
+            del self._outboxes[agent]
+
+    def close(self) -> None:
+        """End every subscription: the broker is stopping."""
+        for outbox in self._outboxes.values():
+            outbox.close(WireError("stopping", "the broker is stopping: subscribe again when it is back"))
+
+    def _release(self, now: float) -> None:
+        for held in self._hold.release(now):
+            self._metrics.lateness.observe(now - held.due)
+            if (outbox := self._outboxes.get(held.agent)) is not None:
+                outbox.put(held)
+
+    def _pause(self, now: float) -> float:
+        """Return how long to sleep: whole milliseconds, rounded up, not to spin through the last one."""
+        due = self._hold.next_due()
+        if due is None:
+            return LONGEST_SLEEP
+        return min(math.ceil((due - now) / _TICK) * _TICK, LONGEST_SLEEP)

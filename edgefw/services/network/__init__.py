@@ -1,0 +1,1 @@
+"""All processes of a run on this machine: prepared, started, watched, shown, stopped."""

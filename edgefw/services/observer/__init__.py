@@ -1,0 +1,1 @@
+"""The process that scores and records; and the replay of what it recorded."""

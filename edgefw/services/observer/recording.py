@@ -1,0 +1,97 @@
+"""The observer's work that takes time, apart from its event loop: score complete rounds, write them down.
+
+A `Recorder` lives on one thread of its own. When `record` has returned, the rounds are in the database: they
+outlive the process. So a score that an agent has been told is one that will not have to be told again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgefw.errors import EdgefwError, InputError
+from edgefw.records import DATABASE, WHOLE_EVERY, PlayRow, RunDatabase, RunFolder, environment, play_bytes
+from edgefw.services.observer.scoring import RoundScore, Scoreboard, score_round
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from edgefw.scenario.setup import Setup
+    from edgefw.services.observer.ledger import Ledger, Reported
+
+
+class Recorder:
+    """Scores and records the rounds of a run; all its methods are for one and the same thread."""
+
+    def __init__(self, setup: Setup, folder: RunFolder) -> None:
+        self._setup, self._folder = setup, folder
+        self._database: RunDatabase | None = None
+
+    def open(self) -> None:
+        """Open the run database, a new one or that of a run to go on with."""
+        setup = self._setup
+        meta = {"mode": "up", "data": setup.dataset.name, "data_digest": setup.dataset.digest}
+        self._database = RunDatabase(self._folder, {"digest": setup.scenario.digest} | meta | environment())
+
+    def record(self, rounds: Sequence[Sequence[Reported]], meta: dict[str, str]) -> list[RoundScore]:
+        """Score complete rounds and write them, all in one transaction."""
+        scores = [score_round(self._setup, r[0].round, [report.point for report in r]) for r in rounds]
+        rows = [row for reports, score in zip(rounds, scores, strict=True) for row in _rows(reports, score)]
+        assert self._database is not None  # noqa: S101 - opened first
+        try:
+            self._database.add(rows, meta)
+        except sqlite3.Error as error:
+            raise EdgefwError(f"cannot write {self._folder.path / DATABASE}: {error}") from None
+        return scores
+
+    def close(self) -> None:
+        """Close the database."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+
+def _rows(reports: Sequence[Reported], score: RoundScore) -> list[PlayRow]:
+    whole = score.t % WHOLE_EVERY == 0
+    return [
+        PlayRow(
+            report.round,
+            report.agent,
+            report.local_loss,
+            float(score.global_loss[report.agent]),
+            report.arrivals,
+            report.outstanding,
+            report.hash,
+            play_bytes(report.point) if whole else None,
+        )
+        for report in reports
+    ]
+
+
+def restore(folder: RunFolder, ledger: Ledger, board: Scoreboard) -> float:
+    """Take up what an observer before this one recorded; return the seconds the run had taken."""
+    if not (folder.path / DATABASE).exists():
+        return 0.0
+    rows, meta = folder.rows(), folder.meta()
+    if len(rows) % ledger.n or [(r.round, r.agent) for r in rows] != [
+        (t, i) for t in range(1, len(rows) // ledger.n + 1) for i in range(ledger.n)
+    ]:
+        raise InputError(f"{folder.path / DATABASE} has holes: give another --out, or remove it")
+    ledger.restore([(row.round, row.agent, row.hash or "", row.arrivals) for row in rows])
+    for t in range(0, len(rows), ledger.n):
+        board.add(np.array([row.global_loss for row in rows[t : t + ledger.n]]))
+    ledger.messages = json.loads(meta.get("messages", "[]")) or ledger.messages
+    ledger.bytes = json.loads(meta.get("bytes", "[]")) or ledger.bytes
+    return float(meta.get("wall_seconds", "0"))
+
+
+def progress(ledger: Ledger, wall_seconds: float) -> dict[str, str]:
+    """Return what the database says of the run beside its rows: for `restore`."""
+    return {
+        "messages": json.dumps(ledger.messages),
+        "bytes": json.dumps(ledger.bytes),
+        "wall_seconds": repr(wall_seconds),
+    }

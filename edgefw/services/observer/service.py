@@ -1,0 +1,227 @@
+"""The observer: scores every play, keeps the record of the run, tells each agent its regret."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+from edgefw.errors import InputError
+from edgefw.records import RunFolder, Summary, score
+from edgefw.scenario.load import dump, load
+from edgefw.scenario.setup import Setup, resolve
+from edgefw.services.config import Place
+from edgefw.services.network.prepare import check_emulable
+from edgefw.services.observer.comparator import ComparatorProcess
+from edgefw.services.observer.ledger import Ledger, Reported, lateness
+from edgefw.services.observer.recording import Recorder, progress, restore
+from edgefw.services.observer.scoring import Certificate, RoundScore, Score, Scoreboard
+from edgefw.services.observer.streams import SERVICE_NAME, ReportServicer
+from edgefw.services.runtime import Server, Stop, run_service
+from edgefw.telemetry.metrics import ObserverMetrics, new_registry
+from edgefw.v1 import observer_service_pb2_grpc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from edgefw.core.regret import Comparator
+
+log = logging.getLogger(__name__)
+
+SILENCE = 10.0  # seconds without a report before the log says who is waited for, and again after each
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ObserverConfig:
+    """What an observer is started with."""
+
+    scenario: Path
+    out: Path
+    listen: Place
+    stay: bool = False
+
+
+def run(scenario_path: str, out: str, host: str, port: int, metrics_port: int, *, stay: bool) -> int:
+    """Run the observer's process; return its exit code."""
+    config = ObserverConfig(Path(scenario_path), Path(out), Place(host, port, metrics_port), stay)
+
+    async def service(stop: Stop) -> None:
+        await serve(config, stop)
+
+    with threadpool_limits(1):  # the scores are to be the same, bit for bit, when they are replayed
+        return run_service("observer", service)
+
+
+async def serve(config: ObserverConfig, stop: Stop) -> None:
+    """Observe one run from its first report to its summary."""
+    scenario = load(str(config.scenario))
+    check_emulable(scenario)
+    folder = RunFolder.adopt(config.out, dump(scenario))
+    if load(str(folder.scenario_path)).digest != scenario.digest:
+        raise InputError(f"{config.out} is the folder of another scenario than {config.scenario}")
+    observer = Observer(resolve(scenario), folder)
+    await observer.serve(config.listen, stop, stay=config.stay)
+
+
+class Observer:
+    """One run, as it is observed. Its event loop takes reports; what takes time is done on a thread."""
+
+    def __init__(self, setup: Setup, folder: RunFolder) -> None:
+        self._setup, self._folder = setup, folder
+        self._registry = new_registry("observer")
+        self._metrics = ObserverMetrics(self._registry)
+        self._ledger = Ledger(setup.n, setup.rounds, setup.feasible.size * setup.dtype.itemsize)
+        self._board = Scoreboard(setup.n, setup.rounds)
+        self._streams = ReportServicer(
+            setup.scenario.digest, setup.n, setup.feasible.shape, self._take, self._metrics
+        )
+        self._recorder = Recorder(setup, folder)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="recorder")
+        self._news = asyncio.Event()  # a report has come, or the end
+        self._stopping = False
+        self._flagged: set[int] = set()
+        self._wall_before = 0.0  # seconds that an observer before this one has seen of the run
+        self._first = self._latest = 0.0
+
+    async def serve(self, listen: Place, stop: Stop, *, stay: bool) -> None:
+        """Listen, record until all rounds are complete or `stop` is set, conclude."""
+        comparator = ComparatorProcess(self._folder.scenario_path, self._found)
+        try:
+            await comparator.start()  # before gRPC has threads, which a fork would trouble
+            await self._on_thread(self._recorder.open)
+            self._wall_before = restore(self._folder, self._ledger, self._board)
+            self._show()
+            await self._listen(listen, comparator, stop, stay=stay)
+        finally:
+            await comparator.close()
+            await self._on_thread(self._recorder.close)
+            self._thread.shutdown()
+
+    async def _listen(self, listen: Place, comparator: ComparatorProcess, stop: Stop, *, stay: bool) -> None:
+        server = Server(self._registry)
+        try:
+            await server.start(listen, [(SERVICE_NAME, self._add_to)])
+            await server.ready()
+            log.info("listening on %s, round %d is next", listen.address, self._board.rounds + 1)
+            await self._record_until(stop)
+            await self._conclude(comparator, stop)
+            if stay and not stop.is_set():
+                log.info("the run is over; staying up")
+                await stop.wait()
+        finally:
+            self._streams.close()
+            await server.stop()
+
+    def _add_to(self, server: Any) -> None:
+        observer_service_pb2_grpc.add_ObserverServiceServicer_to_server(self._streams, server)
+
+    async def _on_thread(self, work: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
+
+    def _take(self, report: Reported) -> Score | None:
+        """Take a report; return its score where it is known already."""
+        if self._ledger.take(report):
+            self._latest = monotonic()
+            self._first = self._first or self._latest
+            self._news.set()
+        return self._board.score(report.agent, report.round) if report.round <= self._board.rounds else None
+
+    async def _record_until(self, stop: Stop) -> None:
+        recording = asyncio.create_task(self._record_all())
+        stopped = asyncio.create_task(stop.wait())
+        await asyncio.wait({recording, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        self._stopping = True
+        self._news.set()
+        await recording  # what is complete is recorded, even now
+
+    async def _record_all(self) -> None:
+        while self._board.rounds < self._setup.rounds and not self._stopping:
+            await self._wait_for_news()
+            self._news.clear()
+            if rounds := self._ledger.ready():
+                state = progress(self._ledger, self._wall_seconds)
+                self._publish(await self._on_thread(self._recorder.record, rounds, state))
+
+    async def _wait_for_news(self) -> None:
+        while not self._news.is_set():
+            try:
+                async with asyncio.timeout(SILENCE):
+                    await self._news.wait()
+            except TimeoutError:
+                t, silent = self._board.rounds + 1, self._ledger.waiting_for()
+                log.warning("no report for %.0f s: round %d waits for agents %s", SILENCE, t, silent)
+
+    def _publish(self, scores: Sequence[RoundScore]) -> None:
+        """Tell the agents and the metrics about rounds that have been recorded."""
+        for scored in scores:
+            self._board.add(scored.global_loss)
+            self._flag(scored)
+            for agent in range(self._setup.n):
+                self._streams.answer(agent, self._board.score(agent, scored.t))
+        self._metrics.consensus.set(scores[-1].consensus)
+        self._show()
+
+    def _flag(self, scored: RoundScore) -> None:
+        """Count plays outside the feasible set; they stay as they are, and the log names an agent once."""
+        self._metrics.outside.inc(len(scored.outside))
+        for agent in set(scored.outside) - self._flagged:
+            log.warning("agent %d played outside the feasible set in round %d", agent, scored.t)
+        self._flagged |= set(scored.outside)
+
+    def _show(self) -> None:
+        board, metrics = self._board, self._metrics
+        metrics.round.set(board.rounds)
+        metrics.loss.set(board.network_loss)
+        metrics.total_loss.set(board.total_loss)
+        metrics.regret.set(math.nan if board.network_regret is None else board.network_regret)
+        metrics.gap.set(math.nan if board.gap is None else board.gap)
+
+    def _found(self, certificate: Certificate) -> None:
+        """Measure regret against a fixed point from now on."""
+        found = certificate.comparator
+        log.info("fixed point of %d rounds: %.4f, gap %.4f", len(certificate.losses), found.value, found.gap)
+        self._board.compare_with(certificate)
+        self._show()
+
+    async def _conclude(self, comparator: ComparatorProcess, stop: Stop) -> None:
+        """Find the comparator of the rounds played, write the summary, tell agents that are still there."""
+        rounds = self._board.rounds
+        if stop.is_set():
+            self._write_summary(None)  # should there be no time for more
+        log.info("%d of %d rounds are recorded", rounds, self._setup.rounds)
+        certificate = await comparator.last(rounds, self._board.worst_loss, stop) if rounds else None
+        if certificate is None:
+            log.warning("no certified comparator: the summary has no regret")
+        else:
+            self._found(certificate)
+        self._write_summary(None if certificate is None else certificate.comparator)
+        for agent in range(self._setup.n) if rounds else ():
+            self._streams.answer(agent, self._board.score(agent, rounds))
+
+    def _write_summary(self, comparator: Comparator | None) -> None:
+        total_delay, pending = lateness(self._ledger.delays())
+        summary = Summary(
+            mode="up",
+            rounds=self._board.rounds,
+            pending=pending,
+            messages=sum(self._ledger.messages),
+            bytes=sum(self._ledger.bytes),
+            wall_seconds=self._wall_seconds,
+            **self._setup.facts(),
+            **score(self._board.losses, total_delay, comparator),
+        )
+        self._folder.write_summary(summary)
+
+    @property
+    def _wall_seconds(self) -> float:
+        """From the first report to the last, on this process's clock."""
+        return self._wall_before + self._latest - self._first

@@ -1,0 +1,195 @@
+"""The streams over which agents report and hear their scores. All they bring is checked before it is used."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from typing import TYPE_CHECKING, Any
+
+import grpc
+
+from edgefw.errors import WireError
+from edgefw.records import play_bytes, play_hash
+from edgefw.services.observer.ledger import Reported
+from edgefw.transport.codec import decode_array
+from edgefw.v1 import observer_service_pb2, observer_service_pb2_grpc
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from edgefw.services.observer.scoring import Score
+    from edgefw.telemetry.metrics import ObserverMetrics
+
+log = logging.getLogger(__name__)
+
+SERVICE_NAME = observer_service_pb2.DESCRIPTOR.services_by_name["ObserverService"].full_name
+_STATUS = {
+    "digest": grpc.StatusCode.FAILED_PRECONDITION,
+    "order": grpc.StatusCode.OUT_OF_RANGE,
+    "conflict": grpc.StatusCode.ALREADY_EXISTS,
+    "ahead": grpc.StatusCode.RESOURCE_EXHAUSTED,
+    "replaced": grpc.StatusCode.ABORTED,
+}  # by the reason of a WireError; any other one is an argument that is wrong
+
+
+class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
+    """Takes the reports of n agents whose plays are of `shape` (C, m).
+
+    `take` is handed every report and returns the score if it is known already; others come by `answer`.
+    """
+
+    def __init__(
+        self,
+        digest: str,
+        n: int,
+        shape: tuple[int, int],
+        take: Callable[[Reported], Score | None],
+        metrics: ObserverMetrics,
+    ) -> None:
+        self._digest, self._n, self._shape, self._take, self._metrics = digest, n, shape, take, metrics
+        self._streams: dict[int, _Stream] = {}  # by agent
+
+    async def Report(self, requests: AsyncIterator[Any], context: Any) -> None:  # noqa: N802 - gRPC's name
+        """Serve one stream of one agent."""
+        stream = _Stream()
+        reading = asyncio.create_task(self._read(requests, stream))
+        sending = asyncio.create_task(stream.send_all(context))
+        try:
+            await asyncio.wait({reading, sending}, return_when=asyncio.FIRST_COMPLETED)
+            if reading.done():
+                reading.result()
+            await sending  # to its end: gRPC cannot send a status while an answer is being written
+        except WireError as error:
+            await self._refuse(context, error)
+        finally:
+            reading.cancel()
+            sending.cancel()
+            await asyncio.gather(reading, sending, return_exceptions=True)
+            if self._streams.get(stream.agent) is stream:
+                del self._streams[stream.agent]
+
+    def answer(self, agent: int, score: Score) -> None:
+        """Tell an agent a score, if it is there to hear it."""
+        if agent in self._streams:
+            self._streams[agent].put(score)
+
+    def close(self) -> None:
+        """End all streams, after what they still have to say."""
+        for stream in self._streams.values():
+            stream.end()
+
+    async def _read(self, requests: AsyncIterator[Any], stream: _Stream) -> None:
+        try:
+            await self._take_all(requests, stream)
+        except WireError as error:
+            stream.end(error)
+        else:
+            stream.no_more_reports()
+
+    async def _take_all(self, requests: AsyncIterator[Any], stream: _Stream) -> None:
+        stream.agent = self._welcome(await anext(requests, None))
+        if stream.agent in self._streams:
+            self._streams[stream.agent].end(
+                WireError("replaced", f"agent {stream.agent} has opened another stream")
+            )
+        self._streams[stream.agent] = stream
+        async for request in requests:
+            report = self._decode(stream.agent, request)
+            stream.owed.add(report.round)
+            if score := self._take(report):
+                stream.put(score)
+
+    def _welcome(self, request: Any) -> int:
+        if request is None or request.WhichOneof("content") != "reporter":
+            raise WireError("missing", "the first message has to name the reporter")
+        reporter = request.reporter
+        if reporter.scenario_digest != self._digest:
+            raise WireError(
+                "digest",
+                f"agent {reporter.agent} runs scenario {reporter.scenario_digest[:64]!r}, "
+                f"the observer {self._digest!r}",
+            )
+        if reporter.agent >= self._n:
+            raise WireError("agent", f"there is no agent {reporter.agent}: agents are 0 to {self._n - 1}")
+        return int(reporter.agent)
+
+    def _decode(self, agent: int, request: Any) -> Reported:
+        if request.WhichOneof("content") != "play":
+            raise WireError("missing", f"agent {agent} sent a message that is no play")
+        play = request.play
+        point = decode_array(play.point, self._shape)
+        if not math.isfinite(play.local_loss):
+            raise WireError("not_finite", f"the local loss of round {play.round} is {play.local_loss}")
+        return Reported(
+            agent=agent,
+            round=play.round,
+            point=point,
+            hash=play_hash(play_bytes(point)),
+            local_loss=play.local_loss,
+            arrivals=_arrivals(play),
+            outstanding=play.outstanding,
+            messages=play.messages,
+            bytes=play.bytes,
+        )
+
+    async def _refuse(self, context: Any, error: WireError) -> None:
+        self._metrics.rejected.labels(error.reason).inc()
+        log.warning("refused: %s", error)
+        await context.abort(_STATUS.get(error.reason, grpc.StatusCode.INVALID_ARGUMENT), str(error))
+
+
+class _Stream:
+    """One agent's stream: what it is to be told, and whether that was all."""
+
+    def __init__(self) -> None:
+        self.agent = -1  # until it has said who it is
+        self.owed: set[int] = set()  # rounds reported and not yet answered
+        self._queue: asyncio.Queue[Score | WireError | None] = asyncio.Queue()
+        self._reported_all = False
+
+    def put(self, score: Score) -> None:
+        """Tell a score, after those before it."""
+        self.owed.discard(score.round)
+        self._queue.put_nowait(score)
+        self._end_if_done()
+
+    def end(self, error: WireError | None = None) -> None:
+        """End the stream, well or with a status."""
+        self._queue.put_nowait(error)
+
+    def no_more_reports(self) -> None:
+        """End as soon as every report has been answered."""
+        self._reported_all = True
+        self._end_if_done()
+
+    async def send_all(self, context: Any) -> None:
+        """Write until the end; raises where that is an error."""
+        while (item := await self._queue.get()) is not None:
+            if isinstance(item, WireError):
+                raise item
+            await context.write(_response(item))
+
+    def _end_if_done(self) -> None:
+        if self._reported_all and not self.owed:
+            self.end()
+
+
+def _arrivals(play: Any) -> tuple[int, ...]:
+    rounds = sorted(play.arrivals)
+    if len(set(rounds)) < len(rounds) or (rounds and not 1 <= rounds[0] <= rounds[-1] < play.round):
+        raise WireError(
+            "arrivals",
+            f"the arrivals of round {play.round} are {rounds[:8]}: distinct earlier rounds are expected",
+        )
+    return tuple(rounds)
+
+
+def _response(score: Score) -> Any:
+    return observer_service_pb2.ReportResponse(
+        round=score.round,
+        global_loss=score.global_loss,
+        cumulative_loss=score.cumulative_loss,
+        regret=score.regret,
+        gap=None if score.regret is None else score.gap,
+    )

@@ -1,0 +1,124 @@
+"""What the broker refuses: with a precise status, counted, and it goes on."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import grpc
+import pytest
+from loopback_broker import PATIENCE, Client, broker, refusal, run, scenario
+
+from edgefw.services.broker import service as module
+from edgefw.services.broker.checks import LARGEST_PAYLOAD
+from edgefw.v1 import broker_service_pb2 as pb
+
+REFUSALS: list[tuple[dict[str, Any], str, str, grpc.StatusCode, str]] = [
+    ({"agent": 3}, "unknown", "agent", grpc.StatusCode.INVALID_ARGUMENT, "agent 3 is not one of 0..2"),
+    ({"round": 0}, "0", "round", grpc.StatusCode.INVALID_ARGUMENT, "round 0 is not one of 1..20"),
+    ({"round": 21}, "0", "round", grpc.StatusCode.INVALID_ARGUMENT, "round 21 is not one of 1..20"),
+    ({"payload": b""}, "0", "payload", grpc.StatusCode.INVALID_ARGUMENT, "feedback of round 1 is empty"),
+    (
+        {"payload": bytes(LARGEST_PAYLOAD + 1)},
+        "0",
+        "payload",
+        grpc.StatusCode.INVALID_ARGUMENT,
+        f"has {LARGEST_PAYLOAD + 1} bytes, at most {LARGEST_PAYLOAD} are taken",
+    ),
+    ({"norm": math.nan}, "0", "norm", grpc.StatusCode.INVALID_ARGUMENT, "the norm of round 1 is nan"),
+    ({"norm": -1.0}, "0", "norm", grpc.StatusCode.INVALID_ARGUMENT, "the norm of round 1 is -1.0"),
+    (
+        {"scenario_digest": "feed"},
+        "0",
+        "digest",
+        grpc.StatusCode.FAILED_PRECONDITION,
+        f"agent 0 runs scenario 'feed', the broker '{scenario().digest}'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fields", "label", "reason", "code", "words"), REFUSALS)
+def test_a_wrong_submission_is_refused_and_counted(
+    fields: dict[str, Any], label: str, reason: str, code: grpc.StatusCode, words: str
+) -> None:
+    async def test() -> None:
+        async with broker(scenario()) as client:
+            error = await refusal(client.submit(1, **fields))
+            assert error.code() == code
+            assert words in error.details()
+            assert client.sample("rejected_total", agent=label, reason=reason) == 1
+            assert client.sample("accepted_total", agent="0") == 0
+            await client.submit(1)  # it goes on
+
+    run(test())
+
+
+def test_a_message_beyond_the_limit_is_refused_by_grpc() -> None:
+    async def test() -> None:
+        async with broker(scenario()) as client:
+            error = await refusal(client.submit(1, bytes(17 * 1024 * 1024)))
+            assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+            await client.submit(1)
+
+    run(test())
+
+
+def test_the_wrong_clocks_calls_are_refused() -> None:
+    async def test() -> None:
+        async with broker(scenario("wall")) as client:
+            await client.submit(1)
+            error = await refusal(client.collect(1))
+            assert (error.code(), error.details()) == (
+                grpc.StatusCode.FAILED_PRECONDITION,
+                "this run is on the wall clock: use Subscribe, not Collect",
+            )
+        async with broker(scenario("rounds")) as client:
+            error = await refusal(client.subscribe())
+            assert (error.code(), error.details()) == (
+                grpc.StatusCode.FAILED_PRECONDITION,
+                "this run is on the rounds clock: use Collect, not Subscribe",
+            )
+            assert client.sample("rejected_total", agent="0", reason="clock") == 1
+
+    run(test())
+
+
+def test_a_stream_that_says_something_else_is_ended_and_counted() -> None:
+    done = pb.SubscribeRequest(acknowledgement=pb.Acknowledgement(rounds=[1]))
+    wrong = pb.SubscribeRequest(subscription=pb.Subscription(agent=0, scenario_digest="feed"))
+
+    async def ended(client: Client, message: pb.SubscribeRequest) -> grpc.aio.AioRpcError:
+        call = client.stub.Subscribe(timeout=PATIENCE)
+        await call.write(message)
+        return await refusal(call.read())
+
+    async def test() -> None:
+        async with broker(scenario()) as client:
+            first = await ended(client, done)
+            assert first.code() == grpc.StatusCode.INVALID_ARGUMENT
+            assert "first message of a stream has to be its subscription" in first.details()
+            assert client.sample("rejected_total", agent="unknown", reason="content") == 1
+            assert (await ended(client, wrong)).code() == grpc.StatusCode.FAILED_PRECONDITION
+            stream = await client.subscribe()
+            await stream.acknowledge(7)
+            never = await refusal(stream.call.read())
+            assert "agent 0 acknowledges round 7, which was never delivered" in never.details()
+            stream = await client.subscribe()
+            await stream.call.write(wrong)
+            assert "come acknowledgements only" in (await refusal(stream.call.read())).details()
+            await client.submit(1)
+            assert (await (await client.subscribe()).next()).round == 1
+
+    run(test())
+
+
+def test_a_stream_that_says_nothing_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
+
+    async def test() -> None:
+        async with broker(scenario()) as client:
+            error = await refusal(client.stub.Subscribe(timeout=PATIENCE).read())
+            assert error.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+            assert client.sample("rejected_total", agent="unknown", reason="silence") == 1
+
+    run(test())

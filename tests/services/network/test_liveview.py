@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import asyncio
+import io
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client.exposition import generate_latest
+from rich.console import Console
+
+from edgefw.services.config import Place
+from edgefw.services.network.board import AGENT_NAMES, BROKER_NAMES, OBSERVER_NAMES, Board
+from edgefw.services.network.liveview import draw, headline
+from edgefw.services.network.ports import loopback_places
+from edgefw.services.network.scrape import Sample, parse, scrape
+from edgefw.telemetry.endpoint import Endpoint
+from edgefw.telemetry.metrics import AgentMetrics, BrokerMetrics, ObserverMetrics, new_registry
+
+
+def _board(agents: int = 2, clock: str = "wall") -> Board:
+    return Board("small", 40, clock, agents)
+
+
+def _drawn(board: Board) -> str:
+    console = Console(file=io.StringIO(), width=80)
+    console.print(draw(board, "running", 65.0))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    return str(text)
+
+
+def test_every_number_on_the_board_is_one_that_services_export() -> None:
+    registries = {role: new_registry(role) for role in ("agent", "broker", "observer")}
+    AgentMetrics(registries["agent"], 0)
+    BrokerMetrics(registries["broker"])
+    ObserverMetrics(registries["observer"])
+    exported = {family.name for registry in registries.values() for family in registry.collect()}
+    assert exported >= AGENT_NAMES | BROKER_NAMES | OBSERVER_NAMES
+
+
+async def _read(registry: CollectorRegistry, names: frozenset[str]) -> list[Sample]:
+    endpoint = Endpoint(registry, lambda: True)
+    port = await endpoint.start("127.0.0.1", 0)
+    samples = await scrape(Place("127.0.0.1", 0, port), names)
+    await endpoint.stop()
+    return samples
+
+
+def test_an_agents_numbers_come_from_its_endpoint() -> None:
+    registry = new_registry("agent")
+    metrics = AgentMetrics(registry, 1)
+    metrics.round.set(17)
+    metrics.local_loss.set(1.25)
+    metrics.requested_delay.set(0.75)
+    board = _board()
+    board.take(asyncio.run(_read(registry, AGENT_NAMES)))
+    assert (board.agent(1, "round"), board.agent(1, "local_loss")) == (17, 1.25)
+    assert board.agent(1, "feedback_requested_delay") == 0.75
+    assert math.isnan(board.agent(0, "round"))
+    row = _drawn(board).splitlines()
+    assert any(line.split()[:3] == ["1", "17", "1.25"] for line in row)
+    assert any(line.split()[:3] == ["0", "-", "-"] for line in row)
+
+
+def test_the_brokers_queue_is_all_that_it_holds_of_an_agent() -> None:
+    registry = new_registry("broker")
+    metrics = BrokerMetrics(registry)
+    for agent, state, depth in (("0", "pending", 3), ("0", "released", 1), ("1", "pending", 5)):
+        metrics.depth.labels(agent, state).set(depth)
+    board = _board()
+    board.take(asyncio.run(_read(registry, BROKER_NAMES)))
+    board.take(asyncio.run(_read(registry, BROKER_NAMES)))  # a second reading replaces the first
+    assert [board.agent(i, "queue") for i in range(2)] == [4, 5]
+
+
+def test_a_service_that_is_not_there_has_no_numbers() -> None:
+    with loopback_places(0) as places:
+        assert asyncio.run(scrape(places.broker, BROKER_NAMES)) == []
+
+
+def test_regret_is_shown_once_it_is_certified() -> None:
+    board = _board()
+    board.take([Sample("edgefw_network_round", {}, 3), Sample("edgefw_network_loss", {}, 2.0)])
+    board.take([Sample("edgefw_network_regret", {}, 0), Sample("edgefw_network_comparator_gap", {}, 0)])
+    assert headline(board) == "round 3/40, network loss 2.00"
+    board.take([Sample("edgefw_network_regret", {}, 9), Sample("edgefw_network_comparator_gap", {}, 0.5)])
+    assert headline(board) == "round 3/40, network loss 2.00, network regret 9.00 (+0.50)"
+
+
+def test_the_table_says_which_unit_a_requested_delay_has() -> None:
+    assert _drawn(_board(clock="wall")).count("rounds") == 1
+    assert _drawn(_board(clock="rounds")).count("rounds") == 2
+
+
+def test_the_table_fits_into_eighty_columns() -> None:
+    board = _board(agents=30)
+    for i in range(30):
+        agent = {"agent": str(i)}
+        board.take(Sample(name, agent, 1234.5) for name in AGENT_NAMES)
+    text = _drawn(board)
+    assert "small: running, 1:05" in text
+    assert "…" not in text
+
+
+@pytest.mark.parametrize("line", ["", "# HELP a b", "a", "a{", 'b{agent="1"} 2', "ab 3"])
+def test_lines_that_are_not_asked_for_are_passed_over(line: str) -> None:
+    assert parse(line, {"a"}) == []
+
+
+@given(value=st.floats(), agent=st.integers(0, 99))
+def test_whatever_prometheus_writes_is_read(value: float, agent: int) -> None:
+    registry = CollectorRegistry()
+    Gauge("a", "b", ["agent", "state"], registry=registry).labels(str(agent), "x").set(value)
+    text = generate_latest(registry).decode()
+    (sample,) = parse(text, {"a"})
+    assert sample.labels == {"agent": str(agent), "state": "x"}
+    assert sample.value == value or math.isnan(value) == math.isnan(sample.value)

@@ -1,0 +1,270 @@
+"""The observer over real streams: scores, summary, certificate, order, early stop, an observer that dies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+import grpc
+import numpy as np
+import playback
+import psutil
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from edgefw.experiments import runner
+from edgefw.problem.delay import pending
+from edgefw.scenario.setup import Setup, first_rounds, resolve
+from edgefw.services.observer import replay as verify
+from edgefw.services.observer.scoring import consensus_distance
+from edgefw.simulator import in_lockstep
+from edgefw.transport.observer_client import ObserverClient, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from playback import Played
+
+    from edgefw.records import RunFolder
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def summary_of(folder: RunFolder) -> Any:
+    return json.loads((folder.path / "summary.json").read_text())
+
+
+def observe_run(folder: RunFolder, setup: Setup, rounds: Sequence[Sequence[Played]]) -> list[list[Any]]:
+    async def run() -> list[list[Any]]:
+        async with playback.observing(folder) as observer:
+            answers = await playback.report_network(observer.place.address, setup, rounds)
+            await observer.ended()
+            return answers
+
+    return asyncio.run(run())
+
+
+def test_a_run_is_scored_summed_up_and_found_identical_by_verify(tmp_path: Path) -> None:
+    setup = resolve(playback.scenario())
+    folder = playback.new_folder(tmp_path / "run", setup.scenario)
+    rounds = playback.play_all(setup)
+    answers = observe_run(folder, setup, rounds)
+
+    losses = np.array([played.global_loss for played in in_lockstep(setup)])
+    assert [[answer.global_loss for answer in one] for one in answers] == losses.T.tolist()
+    for i, one in enumerate(answers):
+        assert [answer.round for answer in one] == list(range(1, setup.rounds + 1))
+        assert one[-1].cumulative_loss == pytest.approx(losses[:, i].sum(), abs=1e-9)
+
+    outcome = runner.run(setup)
+    expected = vars(runner.summarise(setup, outcome, runner.comparator(setup, outcome)))
+    found = summary_of(folder)
+    assert found["mode"] == "up"
+    for key in ("total_loss", "network_regret", "comparator_loss", "comparator_gap", "total_delay"):
+        assert found[key] == pytest.approx(expected[key], abs=1e-6), key
+    for key in ("name", "digest", "algorithm", "seed", "data", "agents", "rounds"):
+        assert found[key] == expected[key], key
+    assert found["pending"] == pending(setup.delays[:, :-1]).sum()  # F_T leads to no play: nobody records it
+    for mine, agent in zip(found["per_agent"], expected["per_agent"], strict=True):
+        assert mine == pytest.approx(vars(agent), abs=1e-6)
+    assert found["messages"] == 7 * setup.rounds * setup.n
+    assert found["bytes"] == 100 * setup.rounds * setup.n
+    assert found["comparator_gap"] <= 0.01 * found["network_regret"]
+
+    verdict = verify.verify(verify.read(folder))
+    assert verdict.passed
+    assert verdict.identical == verdict.plays == setup.rounds * setup.n
+
+
+def test_reports_may_come_in_any_order_among_agents_and_again(tmp_path: Path) -> None:
+    setup = resolve(playback.scenario())
+    folder = playback.new_folder(tmp_path / "run", setup.scenario)
+    rounds, digest = playback.play_all(setup), setup.scenario.digest
+
+    async def run() -> list[Any]:
+        async with playback.observing(folder, stay=True) as observer:
+            address = observer.place.address
+            async with grpc.aio.insecure_channel(address) as channel:
+                ahead = await playback.Reporter(channel, 3, digest).open()
+                await ahead.report(*(playback.play_report(played[3]) for played in rounds))
+                others = (playback.report_all(address, digest, i, rounds) for i in (2, 0, 1))
+                await asyncio.gather(*others)
+                first = await ahead.answers(len(rounds))
+                again = await playback.report_all(address, digest, 3, rounds)
+            assert [a.global_loss for a in first] == [a.global_loss for a in again]
+            return again
+
+    again = asyncio.run(run())
+    assert [row.global_loss for row in folder.rows() if row.agent == 3] == [a.global_loss for a in again]
+    assert len(folder.rows()) == setup.rounds * setup.n
+
+
+async def metrics_of(place: Any) -> dict[str, float]:
+    url = f"http://{place.host}:{place.metrics_port}/metrics"
+    with await asyncio.to_thread(urllib.request.urlopen, url, timeout=playback.DEADLINE) as response:
+        families = text_string_to_metric_families(response.read().decode())
+    return {sample.name: sample.value for family in families for sample in family.samples}
+
+
+def test_a_certificate_is_told_to_agents_that_stay_and_the_metrics_follow(tmp_path: Path) -> None:
+    setup = resolve(playback.scenario())
+    folder = playback.new_folder(tmp_path / "run", setup.scenario)
+    rounds, digest = playback.play_all(setup), setup.scenario.digest
+
+    async def run() -> Any:
+        async with (
+            playback.observing(folder, stay=True) as observer,
+            grpc.aio.insecure_channel(observer.place.address) as channel,
+        ):
+            before = await metrics_of(observer.place)
+            reporters = [await playback.Reporter(channel, i, digest).open() for i in range(setup.n)]
+            for played in rounds:
+                for i, reporter in enumerate(reporters):
+                    await reporter.report(playback.play_report(played[i]))
+            answers = [(await reporter.answers(len(rounds) + 1))[-1] for reporter in reporters]
+            return before, answers, await metrics_of(observer.place)
+
+    before, answers, metrics = asyncio.run(run())
+    assert before["edgefw_network_round"] == 0
+    assert np.isnan(before["edgefw_network_regret"]) or before["edgefw_network_regret"] <= 0
+    found, points = summary_of(folder), [played.play.point for played in rounds[-1]]
+    assert metrics["edgefw_network_round"] == setup.rounds
+    assert metrics["edgefw_network_total_loss"] == pytest.approx(found["total_loss"], abs=1e-9)
+    assert metrics["edgefw_network_loss"] == max(a.global_loss for a in answers)
+    assert metrics["edgefw_network_regret"] == pytest.approx(found["network_regret"], abs=1e-4)
+    assert metrics["edgefw_network_comparator_gap"] == found["comparator_gap"]
+    assert metrics["edgefw_network_consensus_distance"] == consensus_distance(points) > 0
+    assert metrics["edgefw_network_infeasible_plays_total"] == 0
+    for answer, agent in zip(answers, summary_of(folder)["per_agent"], strict=True):
+        assert answer.round == setup.rounds
+        assert answer.regret == pytest.approx(agent["regret"], abs=1e-4)
+        assert answer.gap == summary_of(folder)["comparator_gap"]
+
+
+def test_a_run_that_is_stopped_is_scored_against_the_best_point_of_what_was_played(tmp_path: Path) -> None:
+    setup = resolve(playback.scenario())
+    folder = playback.new_folder(tmp_path / "run", setup.scenario)
+    rounds, digest = playback.play_all(setup)[:7], setup.scenario.digest
+
+    async def run() -> None:
+        async with playback.observing(folder) as observer:
+            address = observer.place.address
+            async with grpc.aio.insecure_channel(address) as channel:
+                ahead = await playback.Reporter(channel, 0, digest).open()
+                await ahead.report(*(playback.play_report(played[0]) for played in rounds))
+                others = (playback.report_all(address, digest, i, rounds[:5]) for i in (1, 2, 3))
+                await asyncio.gather(*others)
+                observer.stop.set()
+                await observer.ended()
+
+    asyncio.run(run())
+    found, short = summary_of(folder), first_rounds(setup, 5)
+    outcome = runner.run(short)
+    expected = runner.summarise(short, outcome, runner.comparator(short, outcome))
+    assert found["rounds"] == 5
+    assert found["total_loss"] == pytest.approx(expected.total_loss, abs=1e-6)
+    assert found["total_delay"] == expected.total_delay
+    assert expected.comparator_loss is not None
+    assert expected.comparator_gap is not None
+    assert found["comparator_loss"] - found["comparator_gap"] <= expected.comparator_loss + 1e-9
+    assert expected.comparator_loss - expected.comparator_gap <= found["comparator_loss"] + 1e-9
+    verdict = verify.verify(verify.read(folder))
+    assert (verdict.identical, verdict.plays, verdict.mismatch) == (20, 20, None)
+
+
+def test_an_observer_stopped_before_the_first_round_still_writes_a_summary(tmp_path: Path) -> None:
+    folder = playback.new_folder(tmp_path / "run", playback.scenario())
+
+    async def run() -> None:
+        async with playback.observing(folder):
+            pass
+
+    asyncio.run(run())
+    found = summary_of(folder)
+    assert (found["rounds"], found["total_loss"], found["network_regret"]) == (0, 0.0, None)
+
+
+PROCESS = """
+import sys
+from edgefw.services.observer import service as observer
+scenario, out, host, port, metrics_port = sys.argv[1:]
+sys.exit(observer.run(scenario, out, host, int(port), int(metrics_port), stay=False))
+"""
+
+
+def start(folder: RunFolder, place: Any) -> subprocess.Popen[bytes]:
+    arguments = (folder.scenario_path, folder.path, place.host, place.port, place.metrics_port)
+    return subprocess.Popen([sys.executable, "-c", PROCESS, *map(str, arguments)])
+
+
+def test_an_observer_that_was_killed_leaves_its_rows_and_another_goes_on(tmp_path: Path) -> None:
+    setup = resolve(playback.scenario(algorithm={"horizon": 60}))  # over 50: one round is kept whole
+    folder = playback.new_folder(tmp_path / "run", setup.scenario)
+    rounds, place = playback.play_all(setup), playback.free_place()
+    first = start(folder, place)
+
+    async def report_until_killed() -> None:
+        await playback.listening(place)
+        await playback.report_network(place.address, setup, rounds[:55])
+
+    try:
+        asyncio.run(report_until_killed())
+        comparators = psutil.Process(first.pid).children()
+    finally:
+        first.send_signal(signal.SIGKILL)
+        first.wait(playback.DEADLINE)
+    assert len(comparators) == 1
+    assert not psutil.wait_procs(comparators, playback.DEADLINE)[1]  # it does not outlive its observer
+    assert len(folder.rows()) == 55 * setup.n  # every answer that came is on record
+    verdict = verify.verify(verify.read(folder))
+    assert verdict.identical == verdict.plays == 55 * setup.n
+    assert [row.round for row in folder.rows() if row.point is not None] == [50] * setup.n
+
+    place = playback.free_place()
+    second = start(folder, place)
+    scores: list[list[Score]] = [[] for _ in range(setup.n)]
+
+    async def report_the_rest() -> None:
+        clients = [
+            ObserverClient(place.address, i, setup.scenario.digest, scores[i].append) for i in range(setup.n)
+        ]
+        for i, client in enumerate(clients):
+            for played in rounds[54:]:  # one of them has been recorded already
+                mine = played[i]
+                client.report(
+                    mine.play.t,
+                    mine.play.point,
+                    local_loss=mine.local_loss,
+                    arrivals=mine.arrivals,
+                    outstanding=mine.outstanding,
+                    messages=7 * mine.play.t,
+                    sent_bytes=100 * mine.play.t,
+                )
+        running = [asyncio.create_task(client.run()) for client in clients]
+        async with asyncio.timeout(playback.DEADLINE):
+            await asyncio.gather(*(client.settled() for client in clients))
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    try:
+        asyncio.run(report_the_rest())
+        assert second.wait(playback.DEADLINE) == 0
+    finally:
+        second.kill()
+        second.wait(playback.DEADLINE)
+    assert [score.round for score in scores[0]] == list(range(55, 61))
+    found = summary_of(folder)
+    losses = np.array([played.global_loss for played in in_lockstep(setup)])
+    assert found["total_loss"] == pytest.approx(losses.max(axis=1).sum(), abs=1e-6)
+    assert found["messages"] == 7 * 60 * setup.n
+    assert verify.verify(verify.read(folder)).identical == 60 * setup.n

@@ -1,0 +1,156 @@
+"""The comparator's process: certificates on the way, the last one, no time left, a process that dies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import playback
+import psutil
+import pytest
+
+from edgefw import best
+from edgefw.core.comparator import certify
+from edgefw.experiments import runner
+from edgefw.scenario.setup import first_rounds, resolve
+from edgefw.services.observer import comparator, comparing
+from edgefw.services.observer.comparator import ComparatorProcess
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from edgefw.core.regret import Comparator
+    from edgefw.services.observer.scoring import Certificate
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def comparators() -> list[psutil.Process]:
+    return [
+        one for one in psutil.Process().children() if "edgefw.services.observer.comparing" in one.cmdline()
+    ]
+
+
+def test_certificates_come_on_the_way_and_the_last_is_tight(tmp_path: Path) -> None:
+    setup = resolve(playback.scenario())
+    folder = playback.new_folder(tmp_path / "run", setup.scenario)
+    worst = 5.0 + runner.comparator(setup, runner.run(setup)).value
+    best._path(setup).unlink()
+
+    async def run() -> tuple[list[Certificate], Certificate | None]:
+        found: list[Certificate] = []
+        on_the_way = asyncio.Event()
+
+        def note(certificate: Certificate) -> None:
+            found.append(certificate)
+            if certificate.comparator.gap <= comparing.TARGETS[-1] * certificate.comparator.value:
+                on_the_way.set()
+
+        process = ComparatorProcess(folder.scenario_path, note)
+        await process.start()
+        async with asyncio.timeout(playback.DEADLINE):
+            await on_the_way.wait()
+            assert [one.nice() for one in comparators()] == [19]
+            last = await process.last(7, worst, asyncio.Event())
+        await process.close()
+        return found, last
+
+    found, last = asyncio.run(run())
+    gaps = [certificate.comparator.gap for certificate in found]
+    assert len(gaps) > 1
+    assert gaps == sorted(set(gaps), reverse=True)  # each tighter than the one before
+    for certificate in found:
+        assert not certificate.final
+        assert certificate.losses.shape == (setup.rounds,)
+        assert certificate.losses.sum() == pytest.approx(certificate.comparator.value, rel=1e-4)
+    assert last is not None
+    assert last.final
+    assert last.losses.shape == (7,)
+    assert last.losses.sum() == pytest.approx(last.comparator.value, rel=1e-4)
+    assert last.comparator.gap <= best.SHARE * (worst - last.comparator.value)
+    assert not comparators()
+
+
+def test_where_there_is_no_time_the_certificate_is_as_tight_as_it_got(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparator, "HURRY", 0.2)
+    monkeypatch.setattr(comparator, "MARGIN", playback.DEADLINE)  # the process has the lowest priority
+    setup = resolve(playback.scenario(algorithm={"horizon": 100}))
+    folder = playback.new_folder(tmp_path / "run", setup.scenario)
+
+    async def run() -> Certificate | None:
+        process, stop = ComparatorProcess(folder.scenario_path, lambda _: None), asyncio.Event()
+        await process.start()
+        async with asyncio.timeout(playback.DEADLINE):
+            asyncio.get_running_loop().call_later(0.5, stop.set)
+            last = await process.last(100, 0.0, stop)  # no gap is small enough for no regret
+        await process.close()
+        return last
+
+    last = asyncio.run(run())
+    assert last is not None
+    optimum = best.find(setup, lambda c: c.gap <= 0.1 * c.value).comparator
+    assert last.comparator.value - last.comparator.gap <= optimum.value
+    assert optimum.value - optimum.gap <= last.comparator.value
+
+
+def test_a_run_whose_comparator_died_ends_without_regret(tmp_path: Path) -> None:
+    setup = resolve(playback.scenario(algorithm={"horizon": 4}))
+    folder = playback.new_folder(tmp_path / "run", setup.scenario)
+    rounds = playback.play_all(setup)
+
+    async def run() -> None:
+        async with playback.observing(folder) as observer:
+            for process in comparators():
+                process.kill()
+            await playback.report_network(observer.place.address, setup, rounds)
+            await observer.ended()
+
+    asyncio.run(run())
+    summary = json.loads((folder.path / "summary.json").read_text())
+    assert summary["rounds"] == 4
+    assert summary["total_loss"] > 0
+    assert summary["network_regret"] is None
+
+
+def test_a_search_never_ends_with_a_lower_bound_below_the_known_one() -> None:
+    setup = resolve(playback.scenario())
+    tight = best.find(setup, lambda c: c.gap <= 0.05 * c.value)
+    lower = tight.comparator.value - tight.comparator.gap
+    tight.point = setup.feasible.start()  # the cache has a bad point now, and a good bound
+    tight.comparator = certify(best.objective(setup), setup.feasible, tight)
+    best._write(best._path(setup), tight)
+    seen: list[Comparator] = []
+
+    def at_the_first_step(found: Comparator) -> bool:
+        seen.append(found)
+        return len(seen) > 1
+
+    again = best.find(setup, at_the_first_step).comparator
+    assert seen[0] == tight.comparator
+    assert seen[1].value - seen[1].gap < lower
+    assert again.value - again.gap == pytest.approx(lower, abs=1e-6)
+    assert best.find(setup, lambda _: True).comparator == again
+
+
+def test_a_search_goes_on_from_a_point_of_another_length() -> None:
+    setup = resolve(playback.scenario())
+    whole = best.find(setup, lambda c: c.gap <= 0.05 * c.value)
+    short = first_rounds(setup, 6)
+    steps: list[Comparator] = []
+
+    def once(found: Comparator) -> bool:
+        steps.append(found)
+        return True
+
+    warm = best.find(short, once, whole.point)
+    best._path(short).unlink()
+    cold = best.find(short, lambda _: True)
+    assert warm.comparator.value < cold.comparator.value
+    assert np.isfinite(warm.comparator.gap)

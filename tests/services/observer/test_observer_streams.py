@@ -1,0 +1,220 @@
+"""What comes over a stream of reports is checked first: a mistake ends that stream alone, with its reason."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import grpc
+import numpy as np
+import playback
+import pytest
+from prometheus_client import CollectorRegistry
+
+from edgefw.core.messages import Play
+from edgefw.services.observer.ledger import Ledger, Reported
+from edgefw.services.observer.scoring import Score
+from edgefw.services.observer.streams import SERVICE_NAME, ReportServicer
+from edgefw.telemetry.metrics import ObserverMetrics
+from edgefw.transport.codec import encode_array, encode_tensor
+from edgefw.transport.server import GrpcServer
+from edgefw.v1 import observer_service_pb2 as pb
+from edgefw.v1 import observer_service_pb2_grpc, tensor_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+SHAPE = (2, 3)
+DIGEST = "digest of the run"
+Status = grpc.StatusCode
+
+
+class Desk:
+    """A servicer in front of a ledger, without the rest of an observer: answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.ledger, self.registry = Ledger(2, 5, 24), CollectorRegistry()
+        metrics = ObserverMetrics(self.registry)
+        self.servicer = ReportServicer(DIGEST, 2, SHAPE, self.take, metrics)
+        self.taken: list[Reported] = []
+
+    def take(self, report: Reported) -> Score | None:
+        if self.ledger.take(report):
+            self.taken.append(report)
+        return Score(report.round, 1.5, 2.5, None, None)
+
+    def rejected(self, reason: str) -> float | None:
+        name = "edgefw_network_reports_rejected_total"
+        return self.registry.get_sample_value(name, {"reason": reason})
+
+
+@asynccontextmanager
+async def desk() -> AsyncIterator[tuple[Desk, Any]]:
+    one, server = Desk(), GrpcServer()
+
+    def add(grpc_server: Any) -> None:
+        observer_service_pb2_grpc.add_ObserverServiceServicer_to_server(one.servicer, grpc_server)
+
+    port = await server.start("127.0.0.1:0", [(SERVICE_NAME, add)])
+    try:
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            yield one, channel
+    finally:
+        one.servicer.close()
+        await server.stop()
+
+
+def report(round_: int, **changes: Any) -> Any:
+    point = np.full(SHAPE, round_, dtype=np.float32)
+    return playback.play_report(playback.Played(Play(round_, point, [point]), 0.25, (), 1), **changes)
+
+
+def test_a_report_is_taken_with_all_that_it_says() -> None:
+    async def run() -> Reported:
+        async with desk() as (one, channel):
+            reporter = await playback.Reporter(channel, 1, DIGEST).open()
+            await reporter.report(report(1), report(2, arrivals=[1], outstanding=3))
+            answers = await reporter.answers(2)
+            assert [(a.round, a.global_loss, a.cumulative_loss) for a in answers] == [
+                (1, 1.5, 2.5),
+                (2, 1.5, 2.5),
+            ]
+            assert not answers[0].HasField("regret")
+            assert not answers[0].HasField("gap")
+            return one.taken[1]
+
+    taken = asyncio.run(run())
+    assert (taken.agent, taken.round, taken.local_loss, taken.arrivals) == (1, 2, 0.25, (1,))
+    assert (taken.outstanding, taken.messages, taken.bytes) == (3, 14, 200)
+    assert taken.point.tolist() == np.full(SHAPE, 2.0).tolist()
+
+
+WRONG_POINT = np.zeros((2, 4), dtype=np.float32)
+NOT_FINITE = np.full(SHAPE, np.nan, dtype=np.float32)
+SHORT = tensor_pb2.Array(dense=tensor_pb2.Tensor(shape=SHAPE, data=b"\0" * 20))
+MISTAKES: dict[str, tuple[dict[str, Any], grpc.StatusCode, str]] = {
+    "shape": ({"point": encode_array(WRONG_POINT)}, Status.INVALID_ARGUMENT, "shape (2, 4), expected (2, 3)"),
+    "length": ({"point": SHORT}, Status.INVALID_ARGUMENT, "20 bytes where 6 float32 take 24"),
+    "not_finite": (
+        {"point": tensor_pb2.Array(dense=encode_tensor(NOT_FINITE))},
+        Status.INVALID_ARGUMENT,
+        "NaN or infinity",
+    ),
+    "missing": ({"point": tensor_pb2.Array()}, Status.INVALID_ARGUMENT, "neither dense nor sparse"),
+    "order": ({"round": 4}, Status.OUT_OF_RANGE, "agent 0 reported round 4, expected round 2"),
+    "conflict": ({"round": 1}, Status.ALREADY_EXISTS, "agent 0 reported another play of round 1 before"),
+    "arrivals": ({"arrivals": [2]}, Status.INVALID_ARGUMENT, "the arrivals of round 2 are [2]"),
+}
+
+
+@pytest.mark.parametrize("reason", list(MISTAKES))
+def test_a_wrong_report_ends_its_stream_and_is_counted(reason: str) -> None:
+    changes, status, text = MISTAKES[reason]
+
+    async def run() -> None:
+        async with desk() as (one, channel):
+            other = await playback.Reporter(channel, 1, DIGEST).open()
+            await other.report(report(1))
+            await other.answers(1)
+            reporter = await playback.Reporter(channel, 0, DIGEST).open()
+            await reporter.report(report(1), report(2, **changes))
+            code, details = await reporter.refusal()
+            assert code == status
+            assert text in details
+            assert one.rejected(reason) == 1
+            assert [(r.agent, r.round) for r in one.taken] == [(1, 1), (0, 1)]
+            await other.report(report(2))  # nobody else is touched by it
+            assert (await other.answers(1))[0].round == 2
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("local_loss", [np.nan, np.inf])
+def test_a_loss_has_to_be_finite(local_loss: float) -> None:
+    async def run() -> tuple[grpc.StatusCode, str]:
+        async with desk() as (_, channel):
+            reporter = await playback.Reporter(channel, 0, DIGEST).open()
+            await reporter.report(report(1, local_loss=local_loss))
+            return await reporter.refusal()
+
+    code, details = asyncio.run(run())
+    assert code == Status.INVALID_ARGUMENT
+    assert details == f"the local loss of round 1 is {local_loss}"
+
+
+@pytest.mark.parametrize(
+    ("agent", "digest", "status", "text"),
+    [
+        (0, "another", Status.FAILED_PRECONDITION, f"runs scenario 'another', the observer {DIGEST!r}"),
+        (2, DIGEST, Status.INVALID_ARGUMENT, "there is no agent 2: agents are 0 to 1"),
+    ],
+)
+def test_a_reporter_of_another_run_is_turned_away(
+    agent: int, digest: str, status: grpc.StatusCode, text: str
+) -> None:
+    async def run() -> tuple[grpc.StatusCode, str]:
+        async with desk() as (_, channel):
+            return await (await playback.Reporter(channel, agent, digest).open()).refusal()
+
+    code, details = asyncio.run(run())
+    assert code == status
+    assert text in details
+
+
+def test_who_does_not_say_who_it_is_is_turned_away() -> None:
+    async def run() -> tuple[grpc.StatusCode, str]:
+        async with desk() as (_, channel):
+            reporter = playback.Reporter(channel, 0, DIGEST)
+            await reporter.call.write(pb.ReportRequest(play=report(1)))
+            return await reporter.refusal()
+
+    code, details = asyncio.run(run())
+    assert code == Status.INVALID_ARGUMENT
+    assert details == "the first message has to name the reporter"
+
+
+def test_a_second_stream_of_an_agent_takes_the_place_of_the_first() -> None:
+    async def run() -> None:
+        async with desk() as (one, channel):
+            first = await playback.Reporter(channel, 0, DIGEST).open()
+            await first.report(report(1))
+            await first.answers(1)
+            second = await playback.Reporter(channel, 0, DIGEST).open()
+            await second.report(report(2))
+            await second.answers(1)
+            assert await first.refusal() == (Status.ABORTED, "agent 0 has opened another stream")
+            one.servicer.answer(0, Score(2, 9.0, 9.0, 4.0, 0.5))
+            late = (await second.answers(1))[0]
+            assert (late.global_loss, late.regret, late.gap) == (9.0, 4.0, 0.5)
+
+    asyncio.run(run())
+
+
+def test_closing_ends_streams_well_and_after_their_answers() -> None:
+    async def run() -> None:
+        async with desk() as (one, channel):
+            reporter = await playback.Reporter(channel, 0, DIGEST).open()
+            await reporter.report(report(1))
+            await reporter.answers(1)
+            one.servicer.answer(0, Score(1, 1.0, 1.0, None, None))
+            one.servicer.close()
+            assert (await reporter.answers(1))[0].global_loss == 1.0
+            assert await reporter.refusal() == (Status.OK, "")
+
+    asyncio.run(run())
+
+
+def test_an_agent_that_goes_away_is_forgotten_and_may_come_back() -> None:
+    async def run() -> None:
+        async with desk() as (one, channel):
+            first = await playback.Reporter(channel, 0, DIGEST).open()
+            await first.report(report(1))
+            await first.answers(1)
+            first.call.cancel()
+            second = await playback.Reporter(channel, 0, DIGEST).open()
+            await second.report(report(1), report(2))
+            assert [answer.round for answer in await second.answers(2)] == [1, 2]
+            assert len(one.taken) == 2
+
+    asyncio.run(run())
