@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ import pytest
 from edgefw.cli import main
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 SCRIPT = str(Path(sys.executable).with_name("edgefw"))
 SMALL = ("--set", "data.source=synthetic", "--set", "data.samples=400", "--set", "algorithm.stop_after=6")
@@ -156,15 +157,22 @@ def test_a_reader_that_has_gone_is_no_reason_for_a_traceback(arguments: list[str
     assert process.returncode == 1
 
 
-def start(*arguments: str) -> subprocess.Popen[str]:
-    """Start a command as a terminal does: in a process group of its own."""
-    return subprocess.Popen(
+@contextmanager
+def started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a command as a terminal does, in a process group of its own; end the group in any case."""
+    process = subprocess.Popen(
         [SCRIPT, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
+    with process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
@@ -177,7 +185,7 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> N
 
 def test_an_interrupt_ends_a_run_at_once_and_removes_its_folder(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    with start("simulate", "default", *LONG, "--out", str(run)) as process:
+    with started("simulate", "default", *LONG, "--out", str(run)) as process:
         wait_for((run / "scenario.yaml").exists, process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
@@ -188,7 +196,7 @@ def test_an_interrupt_ends_a_run_at_once_and_removes_its_folder(tmp_path: Path) 
 @pytest.mark.parametrize("to_all", [True, False], ids=["to the group", "to the parent"])
 def test_an_interrupt_ends_all_processes_of_a_run(tmp_path: Path, to_all: bool) -> None:  # noqa: FBT001
     run = tmp_path / "run"
-    with start("simulate", "default", *LONG, "--seeds", "3", "--jobs", "2", "--out", str(run)) as process:
+    with started("simulate", "default", *LONG, "--seeds", "3", "--jobs", "2", "--out", str(run)) as process:
         family = psutil.Process(process.pid)
         wait_for(lambda: len(family.children()) >= 3, process)  # two workers and Python's resource tracker
         children = family.children(recursive=True)
@@ -211,7 +219,7 @@ def _heeds_interrupts(process: psutil.Process) -> bool:
 
 
 def test_workers_do_not_outlive_a_parent_that_is_killed(tmp_path: Path) -> None:
-    with start(
+    with started(
         "simulate", "default", *LONG, "--seeds", "2", "--out", str(tmp_path / "run"), "--jobs", "2"
     ) as process:
         family = psutil.Process(process.pid)
