@@ -66,6 +66,17 @@ class Feedback:
         return gradient(self.residuals[q] - self.residuals[q - 1], self.features)
 
 
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What an agent is told about one of its plays; regret and gap once there is a certified comparator."""
+
+    round: int
+    global_loss: float
+    cumulative_loss: float
+    regret: float | None
+    gap: float | None
+
+
 def observe(loss: Loss, play: Play, features: Real, labels: NDArray[np.int64]) -> tuple[float, Feedback]:
     """Return the loss of `play` on the batch (b, m), and the feedback on its queries: nature's answer."""
     if len(play.queries) == 1 and play.queries[0] is play.point:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from edgefw.errors import BrokerRefusalError
+from edgefw.transport.backoff import Backoff
 from edgefw.transport.server import CHANNEL_OPTIONS, LARGEST_MESSAGE
 from edgefw.v1 import broker_service_pb2, broker_service_pb2_grpc
 
@@ -20,7 +21,6 @@ log = logging.getLogger(__name__)
 
 _LARGEST_PAYLOAD = LARGEST_MESSAGE - 1024  # room for the envelope
 _DEADLINE = 10.0  # seconds for one try of one call
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 _AGAIN = (
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,
@@ -76,7 +76,7 @@ class BrokerClient:
 
     async def deliveries(self) -> AsyncIterator[Delivery]:
         """Yield feedback as it comes due, for ever (wall clock); what was yielded is then acknowledged."""
-        pause = _FIRST_PAUSE
+        backoff = Backoff()
         while True:
             call = self._stub.Subscribe()
             try:
@@ -85,7 +85,7 @@ class BrokerClient:
                 )
                 await call.write(broker_service_pb2.SubscribeRequest(subscription=subscription))
                 while (message := await call.read()) is not grpc.aio.EOF:
-                    pause = _FIRST_PAUSE
+                    backoff.reset()
                     if message.WhichOneof("content") == "delivery":
                         yield _delivery(message.delivery)
                         done = broker_service_pb2.Acknowledgement(rounds=[message.delivery.round])
@@ -96,18 +96,16 @@ class BrokerClient:
                 pass  # the call ended while it was written to: the next read would have said so
             finally:
                 call.cancel()
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            await backoff.pause()
 
     async def _insist(self, what: str, call: Callable[[], Awaitable[Any]]) -> Any:
-        pause = _FIRST_PAUSE
+        backoff = Backoff()
         while True:
             try:
                 return await call()
             except grpc.aio.AioRpcError as error:
                 self._retry_or_raise(what, error)
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            await backoff.pause()
 
     def _retry_or_raise(self, what: str, error: grpc.aio.AioRpcError) -> None:
         if error.code() not in _AGAIN:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import grpc
 
+from edgefw.core.messages import Score
+from edgefw.transport.backoff import Backoff
 from edgefw.transport.codec import encode_array
 from edgefw.transport.server import CHANNEL_OPTIONS
 from edgefw.v1 import observer_service_pb2, observer_service_pb2_grpc
@@ -20,19 +21,6 @@ if TYPE_CHECKING:
     from edgefw.problem.feasible.base import Real
 
 log = logging.getLogger(__name__)
-
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
-
-
-@dataclass(frozen=True)
-class Score:
-    """How a play was scored; regret and gap once there is a certified comparator."""
-
-    round: int
-    global_loss: float
-    cumulative_loss: float
-    regret: float | None
-    gap: float | None
 
 
 class ObserverClient:
@@ -76,7 +64,7 @@ class ObserverClient:
 
     async def run(self) -> None:
         """Report for as long as the agent lives."""
-        pause = _FIRST_PAUSE
+        backoff = Backoff()
         async with grpc.aio.insecure_channel(self._address, options=CHANNEL_OPTIONS) as channel:
             stub = observer_service_pb2_grpc.ObserverServiceStub(channel)
             while True:
@@ -89,8 +77,7 @@ class ObserverClient:
                     pass  # the call ended while it was written to: the next read would have said so
                 finally:
                     call.cancel()
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+                await backoff.pause()
 
     async def _converse(self, call: Any) -> None:
         reporter = observer_service_pb2.Reporter(agent=self._agent, scenario_digest=self._digest)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import grpc
 
 from edgefw.errors import WireError
+from edgefw.transport.backoff import Backoff
 from edgefw.transport.codec import decode_frame, encode_frame
 from edgefw.transport.server import CHANNEL_OPTIONS
 from edgefw.v1 import peer_service_pb2, peer_service_pb2_grpc
@@ -35,7 +36,6 @@ PROTOCOL_VERSION = 1
 SERVICE_NAME = "edgefw.v1.PeerService"
 _HELLO_PATIENCE = 10.0
 _LAST_WRITE = 1.0  # seconds for a write that is under way when a stream ends
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def _status(error: WireError) -> grpc.StatusCode:
 
 async def keep_dialling(me: Identity, link: PeerLink, address: str, metrics: AgentMetrics) -> None:
     """Keep a stream to a neighbour with a higher id, for as long as the agent lives: the side that dials."""
-    pause = _FIRST_PAUSE
+    backoff = Backoff()
     async with grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
         stub = peer_service_pb2_grpc.PeerServiceStub(channel)
         while True:
@@ -247,7 +247,7 @@ async def keep_dialling(me: Identity, link: PeerLink, address: str, metrics: Age
                 await call.write(peer_service_pb2.ExchangeRequest(hello=link.hello()))
                 async with asyncio.timeout(_HELLO_PATIENCE):
                     hello = check_hello(me, await call.read(), {link.peer: link})
-                pause = _FIRST_PAUSE
+                backoff.reset()
                 await link.run(call, hello, peer_service_pb2.ExchangeRequest)
                 log.info("agent %d ended its stream", link.peer)
             except grpc.aio.AioRpcError as error:
@@ -260,5 +260,4 @@ async def keep_dialling(me: Identity, link: PeerLink, address: str, metrics: Age
                 log.warning("ended the stream to agent %d: %s", link.peer, error)
             finally:
                 call.cancel()
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            await backoff.pause()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgefw.core.agent import make_agent
-from edgefw.core.messages import Feedback, Frame, Play, observe
+from edgefw.core.messages import Feedback, Frame, Play, Score, observe
 from edgefw.errors import EdgefwError
 from edgefw.problem.loss import make_loss
 from edgefw.problem.stream import Stream
@@ -21,7 +21,7 @@ from edgefw.services.runtime import Server, Stop, run_service
 from edgefw.telemetry.metrics import AgentMetrics, new_registry
 from edgefw.transport.broker_client import BrokerClient, Delivery
 from edgefw.transport.codec import decode_feedback, encode_feedback
-from edgefw.transport.observer_client import ObserverClient, Score
+from edgefw.transport.observer_client import ObserverClient
 from edgefw.transport.peers import SERVICE_NAME, Identity, PeerLink, PeerServicer, keep_dialling
 from edgefw.v1 import peer_service_pb2_grpc
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgefw.core.messages import Score
 from edgefw.core.regret import Comparator, global_losses
 
 if TYPE_CHECKING:
@@ -43,17 +44,6 @@ class Certificate:
     comparator: Comparator
     losses: NDArray[np.float64]
     final: bool = False  # asked for by the end of the run, not on the way
-
-
-@dataclass(frozen=True)
-class Score:
-    """What one agent is told about one of its plays."""
-
-    round: int
-    global_loss: float
-    cumulative_loss: float
-    regret: float | None
-    gap: float | None
 
 
 def score_round(setup: Setup, t: int, points: Sequence[Real]) -> RoundScore:

@@ -22,7 +22,7 @@ from edgefw.services.network.prepare import check_emulable
 from edgefw.services.observer.comparator import ComparatorProcess
 from edgefw.services.observer.ledger import Ledger, Reported, lateness
 from edgefw.services.observer.recording import Recorder, progress, restore
-from edgefw.services.observer.scoring import Certificate, RoundScore, Score, Scoreboard
+from edgefw.services.observer.scoring import Certificate, RoundScore, Scoreboard
 from edgefw.services.observer.streams import SERVICE_NAME, ReportServicer
 from edgefw.services.runtime import Server, Stop, run_service
 from edgefw.telemetry.metrics import ObserverMetrics, new_registry
@@ -31,6 +31,7 @@ from edgefw.v1 import observer_service_pb2_grpc
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from edgefw.core.messages import Score
     from edgefw.core.regret import Comparator
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from edgefw.v1 import observer_service_pb2, observer_service_pb2_grpc
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from edgefw.services.observer.scoring import Score
+    from edgefw.core.messages import Score
     from edgefw.telemetry.metrics import ObserverMetrics
 
 log = logging.getLogger(__name__)

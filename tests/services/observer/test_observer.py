@@ -23,7 +23,7 @@ from edgefw.scenario.setup import Setup, first_rounds, resolve
 from edgefw.services.observer import replay as verify
 from edgefw.services.observer.scoring import consensus_distance
 from edgefw.simulator import in_lockstep
-from edgefw.transport.observer_client import ObserverClient, Score
+from edgefw.transport.observer_client import ObserverClient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
     from playback import Played
 
+    from edgefw.core.messages import Score
     from edgefw.records import RunFolder
+
+pytestmark = pytest.mark.xdist_group("machine")  # its process is of low priority: one at a time
 
 
 @pytest.fixture(autouse=True)

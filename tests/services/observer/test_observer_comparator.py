@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from edgefw.core.regret import Comparator
     from edgefw.services.observer.scoring import Certificate
 
+pytestmark = pytest.mark.xdist_group("machine")  # its process is of low priority: one at a time
+
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,8 @@ import playback
 import pytest
 from prometheus_client import CollectorRegistry
 
-from edgefw.core.messages import Play
+from edgefw.core.messages import Play, Score
 from edgefw.services.observer.ledger import Ledger, Reported
-from edgefw.services.observer.scoring import Score
 from edgefw.services.observer.streams import SERVICE_NAME, ReportServicer
 from edgefw.telemetry.metrics import ObserverMetrics
 from edgefw.transport.codec import encode_array, encode_tensor
