@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import urllib.request
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,6 +67,7 @@ def test_a_fetch_that_reaches_nobody_is_one_line_and_leaves_nothing(
 ) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(urllib.request, "_opener", None)  # it would keep the proxy for tests to come
     monkeypatch.setenv("http_proxy", unreachable)
     assert main(["data", "fetch", "fashion-mnist"]) == 2
     out, err = capsys.readouterr()
