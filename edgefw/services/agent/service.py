@@ -120,6 +120,8 @@ class AgentService:
             begin = monotonic()
             play = await self._sweep(t, arrivals)
             self._metrics.round_duration.observe(monotonic() - begin)
+            if t == 1:  # its sweep was also the wait for neighbours to come up: the pace begins now
+                tick = monotonic() + self._config.pace
             await self._learn_later(play, arrivals, group)
             if self._config.clock == "rounds":
                 for delivery in await self._broker.collect(t):
