@@ -11,7 +11,7 @@ import grpc
 
 from edgefw.errors import BrokerRefusalError
 from edgefw.transport.backoff import Backoff
-from edgefw.transport.server import CHANNEL_OPTIONS, LARGEST_MESSAGE
+from edgefw.transport.server import CHANNEL_OPTIONS, LARGEST_PAYLOAD
 from edgefw.v1 import broker_service_pb2, broker_service_pb2_grpc
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_LARGEST_PAYLOAD = LARGEST_MESSAGE - 1024  # room for the envelope
 _DEADLINE = 10.0  # seconds for one try of one call
 _AGAIN = (
     grpc.StatusCode.UNAVAILABLE,
@@ -51,9 +50,9 @@ class BrokerClient:
 
     async def submit(self, round_: int, payload: bytes, norm: float) -> None:
         """Hand over the feedback of a round; returns when the broker has it."""
-        if len(payload) > _LARGEST_PAYLOAD:
+        if len(payload) > LARGEST_PAYLOAD:
             raise BrokerRefusalError(
-                f"the feedback of round {round_} has {len(payload)} bytes, at most {_LARGEST_PAYLOAD} can be "
+                f"the feedback of round {round_} has {len(payload)} bytes, at most {LARGEST_PAYLOAD} can be "
                 "carried: lower problem.batch"
             )
         request = broker_service_pb2.SubmitRequest(

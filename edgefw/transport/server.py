@@ -11,6 +11,7 @@ from grpc_reflection.v1alpha import reflection
 from edgefw.errors import InputError
 
 LARGEST_MESSAGE = 16 * 1024 * 1024
+LARGEST_PAYLOAD = LARGEST_MESSAGE - 1024  # room for the envelope: what was accepted can be delivered
 CHANNEL_OPTIONS: Sequence[tuple[str, int]] = (
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
     ("grpc.max_send_message_length", LARGEST_MESSAGE),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgefw.errors import InputError
-from edgefw.problem.delay import NEVER, ArrivalBook, arrivals, pending, total_delay
+from edgefw.problem.delay import NEVER, ArrivalBook, pending, total_delay
 
 Table = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -25,7 +25,7 @@ def tables(draw: st.DrawFn) -> Table:
 @given(tables())
 def test_feedback_arrives_once_if_it_comes_by_the_end_and_else_never(table: Table) -> None:
     n, T = table.shape
-    book = arrivals(table)
+    book = ArrivalBook(table)
     found = [(i, s, t) for t in range(1, T + 1) for i, rounds in book.at(t).items() for s in rounds]
     expected = {
         (i, s, s + int(table[i, s - 1]) - 1)

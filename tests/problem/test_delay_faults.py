@@ -8,7 +8,6 @@ import pytest
 
 from edgefw.errors import InputError
 from edgefw.problem.delay import (
-    FAULT_TYPES,
     Adversary,
     Blackout,
     Drop,
@@ -17,20 +16,12 @@ from edgefw.problem.delay import (
     Ramp,
     Rounds,
     Stream,
-    fault_type,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 STREAM = Stream(3, 1, 1)
-
-
-def test_the_types_are_those_of_the_scenario() -> None:
-    assert set(FAULT_TYPES) == {"latency", "rounds", "blackout", "ramp", "drop", "adversary"}
-    assert all(fault_type(name).type == name for name in FAULT_TYPES)
-    with pytest.raises(InputError, match="unknown fault type 'blakout': did you mean 'blackout'"):
-        fault_type("blakout")
 
 
 def test_faults_are_values() -> None:

@@ -44,11 +44,6 @@ class ArrivalBook:
         return {int(agents[a]): tuple(rounds[a:b]) for a, b in zip(starts, stops, strict=False)}
 
 
-def arrivals(table: NDArray[np.int64]) -> ArrivalBook:
-    """Return the arrival sets of a table of delays (n, T)."""
-    return ArrivalBook(table)
-
-
 def total_delay(table: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return B (n,): B_i = sum over s of min(delay, T - s + 1); T where nothing is delayed."""
     T = table.shape[1]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from edgefw.errors import WireError
-from edgefw.transport.server import LARGEST_MESSAGE
+from edgefw.transport.server import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
     from edgefw.telemetry.metrics import BrokerMetrics
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_ENVELOPE = 1024  # bytes around a payload, at most: what was accepted can be delivered
-LARGEST_PAYLOAD = LARGEST_MESSAGE - _ENVELOPE
 
 _STATUS = {
     "digest": grpc.StatusCode.FAILED_PRECONDITION,

@@ -10,9 +10,9 @@ import grpc
 import pytest
 from loopback_broker import Client, broker, eventually, refusal, run, scenario
 
-from edgefw.services.broker.checks import LARGEST_PAYLOAD
 from edgefw.services.broker.hold import Taken, WallHold
 from edgefw.services.broker.service import make_hold
+from edgefw.transport.server import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
     from edgefw.services.broker.hold import Hold

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from edgefw.errors import WireError
-from edgefw.problem.delay import NEVER, Adversary, Blackout, DelayPlan, Drop, Rounds, arrivals
+from edgefw.problem.delay import NEVER, Adversary, ArrivalBook, Blackout, DelayPlan, Drop, Rounds
 from edgefw.services.broker.hold import Hold, RoundsHold, WallHold
 
 AGENTS, ROUNDS = 3, 8
@@ -126,7 +126,7 @@ def test_collecting_gives_the_simulators_arrivals_however_often_a_round_is_asked
 ) -> None:
     plan = DelayPlan(tuple(faults), agents=2, seed=3)
     table, hold = plan.table(ROUNDS), RoundsHold(2, ROUNDS, plan)
-    book = arrivals(table)
+    book = ArrivalBook(table)
     for t in range(1, ROUNDS + 1):
         for agent in range(2):
             for _ in range(times[t - 1]):  # an answer that was lost on the way is asked for again
