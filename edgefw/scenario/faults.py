@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, NonNegativeInt, PositiveInt, Tag
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    Tag,
+)
 
 from edgefw.problem.delay import LONGEST
 from edgefw.scenario.units import Duration, RoundsOrTime, SomeRoundsOrTime
 
 Distribution = Literal["constant", "uniform", "normal", "exponential", "lognormal", "pareto", "trace"]
-Strategy = Literal["burst", "newest_first", "until_end", "starve"]
+Strategy = Literal["burst", "newest_first", "until_end", "starve", "largest"]
+ApplyTo = Literal["new", "pending"]
+SHARE = 0.25
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+
+
+def check_name(name: str, what: str) -> str:
+    """Refuse what cannot name a `what`."""
+    if not re.fullmatch(NAME, name):
+        raise ValueError(
+            f"{name!r} cannot name a {what}: use up to 64 letters, digits, '.', '_' and '-', "
+            "the first a letter or a digit"
+        )
+    return name
 
 
 class Strict(BaseModel):
@@ -53,7 +76,17 @@ Agents = Annotated[
 class Fault(Strict):
     """What all faults have in common."""
 
+    name: Annotated[str, AfterValidator(lambda name: check_name(name, "fault"))] | None = Field(
+        default=None,
+        description="to speak of it later; its place (delays-0) if left out",
+        json_schema_extra={"pattern": NAME},
+    )
     agents: Agents = "all"
+    apply_to: ApplyTo | None = Field(
+        default=None,
+        description="new: feedback that is submitted while it is there; pending: all that is held while it "
+        "is there; if left out pending for a blackout, new for all others",
+    )
     probability: float = Field(default=1.0, ge=0, le=1, description="chance that a feedback is affected")
     at: RoundsOrTime | None = Field(
         default=None, description="when it begins: a round (200) or a time (90s); from the start if left out"
@@ -75,13 +108,18 @@ class Amount(Fault):
     )
 
 
+def _or_file(schema: dict[str, Any]) -> None:
+    """Let the schema of a list allow the name of a file instead: it is read when a scenario is loaded."""
+    schema["anyOf"].append({"type": "string", "description": "a file of values, one a line"})
+
+
 class Latency(Amount):
     """Feedback comes late by a time (wall clock)."""
 
     type: Literal["latency"]
     latency: Duration = 0.0
     jitter: Duration = 0.0
-    trace: list[Duration] | None = None
+    trace: list[Duration] | None = Field(default=None, json_schema_extra=_or_file)
 
 
 class Rounds(Amount):
@@ -90,7 +128,7 @@ class Rounds(Amount):
     type: Literal["rounds"]
     rounds: PositiveInt = 1
     jitter: NonNegativeInt = 0
-    trace: list[PositiveInt] | None = None
+    trace: list[PositiveInt] | None = Field(default=None, json_schema_extra=_or_file)
 
 
 class Blackout(Fault):
@@ -120,7 +158,10 @@ class Adversary(Fault):
 
     type: Literal["adversary"]
     strategy: Strategy
-    period: PositiveInt | None = Field(default=None, description="in rounds; all but until_end need it")
+    period: SomeRoundsOrTime | None = Field(
+        default=None, description="rounds (20) or a time (5s), of starve in rounds; all but until_end need it"
+    )
+    share: float = Field(default=SHARE, gt=0, le=1, description="of feedback that strategy largest holds")
 
 
 AnyFault = Annotated[Latency | Rounds | Blackout | Ramp | Drop | Adversary, Field(discriminator="type")]
@@ -137,5 +178,10 @@ TYPES: dict[str, type[Fault]] = {
 
 def amounts(fault: Any) -> list[tuple[str, float]]:
     """Return the names and values of a fault's amounts that are either rounds or times."""
-    names = ("at", "duration", "start", "stop", "step", "interval")
+    names = ("at", "duration", "start", "stop", "step", "interval", "period")
     return [(name, getattr(fault, name)) for name in names if getattr(fault, name, None) is not None]
+
+
+def applies_to(fault: Fault) -> ApplyTo:
+    """Return which feedback a fault acts on: as it says, or as its type does."""
+    return fault.apply_to or ("pending" if isinstance(fault, Blackout) else "new")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib import resources
 from pathlib import Path
@@ -13,6 +14,7 @@ from pydantic import ValidationError
 from edgefw.errors import InputError, unknown
 from edgefw.scenario.explain import explain
 from edgefw.scenario.model import Scenario
+from edgefw.scenario.trace import resolve_traces
 from edgefw.scenario.units import as_written
 
 if TYPE_CHECKING:
@@ -38,7 +40,24 @@ def load(name_or_path: str, overrides: Sequence[str] = ()) -> Scenario:
     document = _parse(_read(name_or_path), name_or_path)
     for override in overrides:
         _apply(document, override)
+    try:
+        document = resolve_traces(document, _folder(name_or_path))
+    except InputError as error:
+        raise InputError(f"{name_or_path}: {error}") from None
     return validate(document, source=name_or_path)
+
+
+def from_environment() -> Scenario:
+    """Return the scenario whose text is in EDGEFW_SCENARIO: how a container is given one."""
+    text = os.environ.get("EDGEFW_SCENARIO")
+    if not text:
+        raise InputError("there is no scenario: give --scenario, or its text in EDGEFW_SCENARIO")
+    return parse(text, "EDGEFW_SCENARIO")
+
+
+def parse(text: str, source: str) -> Scenario:
+    """Return the scenario that a text describes; `source` is what to call it in an error."""
+    return validate(_parse(text, source), source=source)
 
 
 def validate(document: Mapping[str, Any], *, source: str) -> Scenario:
@@ -52,6 +71,17 @@ def validate(document: Mapping[str, Any], *, source: str) -> Scenario:
 def dump(scenario: Scenario) -> str:
     """Return the scenario as YAML, with every default written out; `load` reads it back."""
     text: str = yaml.dump(scenario.model_dump(mode="json"), Dumper=_Dumper, sort_keys=False)
+    return text
+
+
+def dump_brief(scenario: Scenario) -> str:
+    """Return the scenario as a person would write it: a section a line, most defaults left out."""
+    whole = scenario.model_dump(mode="json", exclude_none=True)
+    changed = scenario.model_dump(mode="json", exclude_defaults=True)
+    for section in ("network", "data", "problem", "algorithm", "clock", "pace"):
+        changed[section] = whole[section]
+    content = {key: changed[key] for key in whole if key in changed}
+    text: str = yaml.dump(content, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=1000)
     return text
 
 
@@ -98,6 +128,11 @@ def _read(name_or_path: str) -> str:
         raise InputError(f"{path} is not text: {known}") from None
     except OSError as error:
         raise InputError(f"cannot read {path} ({error.strerror}): {known}") from None
+
+
+def _folder(name_or_path: str) -> Path:
+    """Return where the paths in a scenario begin: with its file; of a ready-made one, here."""
+    return Path() if name_or_path in names() else Path(name_or_path).parent
 
 
 def _library_text(name: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
@@ -16,10 +15,10 @@ from edgefw.problem.feasible import NAMES as SETS
 from edgefw.problem.graph import TOPOLOGIES
 from edgefw.problem.loss import NAMES as LOSSES
 from edgefw.problem.partition import KINDS as PARTITIONS
-from edgefw.scenario.faults import AnyFault, Draw, Latency, Ramp, Rounds, Strict, amounts
-from edgefw.scenario.units import Duration, Pace, format_duration
+from edgefw.scenario.checks import check_clock, check_names
+from edgefw.scenario.faults import NAME, AnyFault, Draw, Strict, check_name
+from edgefw.scenario.units import Duration, Pace
 
-_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _MOST_AGENTS, _LONGEST_HORIZON = 10_000, 10**9  # beyond anything that ends; a mistyped one is said at once
 _LARGEST = 1e9  # of a radius or a rate: float32 still holds sums of their products
 _WITH_DELAY = {"mfw": "delmfw", "ofw": "dofw"}  # the algorithm that the other reduces to
@@ -34,15 +33,6 @@ def _one_of(kind: str, choices: tuple[str, ...]) -> Any:
         return name
 
     return Annotated[str, AfterValidator(check), Field(json_schema_extra={"enum": list(choices)})]
-
-
-def _file_name(name: str) -> str:
-    if not re.fullmatch(_NAME, name):
-        raise ValueError(
-            f"{name!r} cannot name a folder: use up to 64 letters, digits, '.', '_' and '-', "
-            "the first a letter or a digit"
-        )
-    return name
 
 
 Edge = Annotated[tuple[NonNegativeInt, NonNegativeInt], Field(strict=False)]  # a file has lists, no tuples
@@ -117,11 +107,19 @@ class Peers(Strict):
     timeout: Duration = 30.0
 
 
+class Limits(Strict):
+    """How much feedback the broker may hold; agents wait while it is full."""
+
+    link: PositiveInt = Field(default=10_000, description="pending feedback of one agent")
+    all: PositiveInt = Field(default=100_000, description="pending feedback of all agents")
+    megabytes: PositiveInt = Field(default=2_000, description="of pending feedback in all")
+
+
 class Scenario(Strict):
     """A run, whole: every mode reads the same file."""
 
-    name: Annotated[str, AfterValidator(_file_name)] = Field(
-        default="unnamed", json_schema_extra={"pattern": _NAME}
+    name: Annotated[str, AfterValidator(lambda name: check_name(name, "folder"))] = Field(
+        default="unnamed", json_schema_extra={"pattern": NAME}
     )
     seed: int = Field(default=0, ge=0, lt=2**63)
     network: Network = Network()
@@ -133,6 +131,7 @@ class Scenario(Strict):
     delays: list[AnyFault] = Field(default_factory=list)
     events: list[AnyFault] = Field(default_factory=list)
     peers: Peers = Peers()
+    limits: Limits = Limits()
     resume: Literal["anew", "continue"] = "anew"
     precision: Literal["float32", "float64"] = Field(default="float32", description="of the simulator")
 
@@ -143,14 +142,18 @@ class Scenario(Strict):
 
     @property
     def digest(self) -> str:
-        """128 bits that change with anything that can change a result (the name cannot)."""
-        content = self.model_dump(mode="json", exclude={"name", "resume"})
+        """128 bits that change with anything that can change a result (names cannot)."""
+        named: Any = {"__all__": {"name"}}
+        content = self.model_dump(
+            mode="json", exclude={"name": True, "resume": True, "delays": named, "events": named}
+        )
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
     @model_validator(mode="after")
     def _consistent(self) -> Scenario:
         try:
             self._check_algorithm()
+            check_names(self.delays, self.events)
             for place, faults in (("delays", self.delays), ("events", self.events)):
                 for position, fault in enumerate(faults):
                     self._check_fault(f"{place}.{position}", fault)
@@ -177,10 +180,7 @@ class Scenario(Strict):
                 f"{place}.at is missing: say when the event begins, as a round (200) or a time (90s)"
             )
         self._check_agents(f"{place}.agents", fault)
-        if self.clock == "rounds":
-            self._check_rounds(place, fault)
-        else:
-            self._check_times(place, fault)
+        check_clock(place, fault, self.clock)
 
     def _check_agents(self, place: str, fault: AnyFault) -> None:
         chosen, n = fault.agents, self.network.agents
@@ -190,33 +190,3 @@ class Scenario(Strict):
             raise InputError(
                 f"{place}.draw is {chosen.draw}: there are only {n} agents, unless replacement is true"
             )
-
-    @staticmethod
-    def _check_rounds(place: str, fault: AnyFault) -> None:
-        """Refuse times under the rounds clock."""
-        if isinstance(fault, Latency):
-            raise InputError(
-                f"{place}.type is latency, a delay in time, and clock is rounds: "
-                "use type rounds, or set clock=wall"
-            )
-        for name, value in amounts(fault):
-            if isinstance(value, float):
-                raise InputError(
-                    f"{place}.{name} is the time {format_duration(value)}, and clock is rounds: "
-                    "write a number of rounds, or set clock=wall"
-                )
-
-    @staticmethod
-    def _check_times(place: str, fault: AnyFault) -> None:
-        """Refuse delays in rounds under the wall clock; when a fault begins and ends may be either."""
-        if isinstance(fault, Rounds):
-            raise InputError(
-                f"{place}.type is rounds, a delay in rounds, and clock is wall: "
-                "use type latency, or set clock=rounds"
-            )
-        for name, value in amounts(fault) if isinstance(fault, Ramp) else ():
-            if isinstance(value, int) and value and name not in {"at", "duration"}:
-                raise InputError(
-                    f"{place}.{name} is {value} rounds, and clock is wall: "
-                    "write a time, such as 2s, or set clock=rounds"
-                )

@@ -1,4 +1,4 @@
-"""From the faults of a scenario to the delay plan that the simulator and the broker draw from."""
+"""From the faults of a scenario to a delay plan: the simulator's, and the parts of the broker's."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from edgefw.problem.seeding import rng
 from edgefw.scenario import faults
 
 if TYPE_CHECKING:
+    from edgefw.problem.delay.faults import Window
     from edgefw.scenario.model import Scenario
 
 
@@ -43,6 +44,72 @@ def place(scenario: Scenario, position: int) -> str:
     return f"delays.{position}" if late < 0 else f"events.{late}"
 
 
+def chosen_agents(scenario: Scenario, position: int) -> tuple[int, ...] | None:
+    """Return the agents that the fault at a position is about, drawn if it says so; None = all of them."""
+    agents = scenario.faults[position].agents
+    if agents == "all":
+        return None
+    if isinstance(agents, faults.Draw):
+        random = rng(scenario.seed, "delayed agents", position)
+        n = scenario.network.agents
+        return delay.delayed_agents(n, agents.draw, random, with_replacement=agents.replacement)
+    return tuple(agents)
+
+
+def in_rounds(amount: float, length: float | None) -> int:
+    """Return an amount in rounds: it is one already (an int), or a time, divided by a round's."""
+    if isinstance(amount, int):
+        return amount
+    if length is None:
+        raise InputError("a time needs rounds of a known length: set pace=250ms, say, or write rounds")
+    return math.floor(amount / length + 1e-9)
+
+
+def window_of(fault: faults.AnyFault, length: float | None, base: int = 0) -> Window | None:
+    """Return the rounds [start, stop) in which a fault is in force, counted from `base`; None = always.
+
+    A time is the round under way at that time: round t begins at (t-1) times the length of a round.
+    """
+    if fault.at is None and fault.duration is None:
+        return None
+    at = 1 if fault.at is None else fault.at
+    start = base + (max(1, at) if isinstance(at, int) else 1 + in_rounds(at, length))
+    return start, None if fault.duration is None else start + max(1, in_rounds(fault.duration, length))
+
+
+def made(
+    fault: faults.AnyFault,
+    window: Window | None,
+    *,
+    unit: str,
+    period: float | None,
+    agents: tuple[int, ...] | None = None,
+) -> delay.Fault:
+    """Return a fault as the delay plan knows it.
+
+    `unit` is that of ramps and adversaries, "rounds" or "seconds"; `period` the adversary's, in it.
+    """
+    common: dict[str, Any] = {
+        "agents": agents,
+        "probability": fault.probability,
+        "window": window,
+        "pending": faults.applies_to(fault) == "pending",
+    }
+    match fault:
+        case faults.Latency():
+            return delay.Latency(fault.latency, **_drawn(fault), **common)
+        case faults.Rounds():
+            return delay.Rounds(fault.rounds, **_drawn(fault), **common)
+        case faults.Ramp():
+            return delay.Ramp(fault.start, fault.stop, fault.step, fault.interval, unit, **common)
+        case faults.Drop():
+            return delay.Drop(**common)
+        case faults.Blackout():
+            return delay.Blackout(**{**common, "window": window or (1, None)})
+        case faults.Adversary():
+            return delay.Adversary(fault.strategy, period, unit, fault.share, **common)
+
+
 def _fault(scenario: Scenario, position: int, fault: faults.AnyFault) -> delay.Fault:
     try:
         return _resolved(scenario, position, fault)
@@ -51,26 +118,12 @@ def _fault(scenario: Scenario, position: int, fault: faults.AnyFault) -> delay.F
 
 
 def _resolved(scenario: Scenario, position: int, fault: faults.AnyFault) -> delay.Fault:
-    agents = _agents(scenario, position, fault)
-    common: dict[str, Any] = {
-        "agents": agents,
-        "probability": fault.probability,
-        "window": _window(scenario, fault),
-    }
-    match fault:
-        case faults.Latency():
-            return delay.Latency(fault.latency, **_drawn(fault), **common)
-        case faults.Rounds():
-            return delay.Rounds(fault.rounds, **_drawn(fault), **common)
-        case faults.Ramp():
-            unit = "rounds" if scenario.clock == "rounds" else "seconds"
-            return delay.Ramp(fault.start, fault.stop, fault.step, fault.interval, unit, **common)
-        case faults.Drop():
-            return delay.Drop(**common)
-        case faults.Blackout():
-            return delay.Blackout(**{**common, "window": common["window"] or (1, None)})
-        case faults.Adversary():
-            return delay.Adversary(fault.strategy, fault.period, **common)
+    length, period = round_seconds(scenario), None
+    unit = "seconds" if isinstance(fault, faults.Ramp) and scenario.clock == "wall" else "rounds"
+    if isinstance(fault, faults.Adversary) and fault.period is not None:
+        period = max(1, in_rounds(fault.period, length))
+    agents = chosen_agents(scenario, position)
+    return made(fault, window_of(fault, length), unit=unit, period=period, agents=agents)
 
 
 def _drawn(fault: faults.Latency | faults.Rounds) -> dict[str, Any]:
@@ -81,37 +134,3 @@ def _drawn(fault: faults.Latency | faults.Rounds) -> dict[str, Any]:
         "trace": tuple(fault.trace or ()),
         "salt": fault.seed,
     }
-
-
-def _agents(scenario: Scenario, position: int, fault: faults.AnyFault) -> tuple[int, ...] | None:
-    if fault.agents == "all":
-        return None
-    if isinstance(fault.agents, faults.Draw):
-        draw, n = fault.agents, scenario.network.agents
-        random = rng(scenario.seed, "delayed agents", position)
-        return delay.delayed_agents(n, draw.draw, random, with_replacement=draw.replacement)
-    return tuple(fault.agents)
-
-
-def _window(scenario: Scenario, fault: faults.AnyFault) -> tuple[int, int | None] | None:
-    """Return the rounds [start, stop) in which the fault is in force, or None for always."""
-    if fault.at is None and fault.duration is None:
-        return None
-    start = 1 if fault.at is None else _round_at(scenario, fault.at)
-    stop = None if fault.duration is None else start + max(1, _rounds(scenario, fault.duration))
-    return start, stop
-
-
-def _round_at(scenario: Scenario, at: float) -> int:
-    """Return the round that is named, or the one under way at that time: round t begins at (t-1) pace."""
-    return max(1, at) if isinstance(at, int) else 1 + _rounds(scenario, at)
-
-
-def _rounds(scenario: Scenario, amount: float) -> int:
-    """Return an amount in rounds: it is one already (an int), or a time that the pace divides."""
-    if isinstance(amount, int):
-        return amount
-    seconds = round_seconds(scenario)
-    if seconds is None:
-        raise InputError("a time needs rounds of a known length: set pace=250ms, say, or write rounds")
-    return math.floor(amount / seconds + 1e-9)

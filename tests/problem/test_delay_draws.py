@@ -59,6 +59,22 @@ def test_rounds_that_are_not_consecutive_are_refused(rounds: range) -> None:
         Stream(0, 0, 0).uniforms(rounds)
 
 
+@settings(deadline=None, max_examples=50)
+@given(
+    st.lists(st.integers(1, 20) | st.integers(1, 2000) | st.integers(10**9, 10**9 + 500), max_size=12),
+    st.integers(0, 3),
+    st.floats(0, 1),
+)
+def test_rounds_in_any_order_draw_what_each_draws_alone(
+    rounds: list[int], which: int, correlation: float
+) -> None:
+    stream = Stream(5, 2, 1)
+    alone = [float(stream.uniforms(range(s, s + 1))[0, which]) for s in rounds]
+    assert stream.at(np.array(rounds, dtype=np.int64), which).tolist() == alone
+    blended = [float(stream.amounts(range(s, s + 1), correlation)[0]) for s in rounds]
+    assert stream.amounts(np.array(rounds, dtype=np.int64), correlation).tolist() == blended
+
+
 @pytest.mark.parametrize("correlation", [0.0, 0.1, 0.5, 0.9, 1.0])
 def test_blended_draws_stay_uniform(correlation: float) -> None:
     u = np.sort(Stream(5, 0, 1).amounts(MANY, correlation))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,29 +84,69 @@ def test_rounds_count_from_one() -> None:
 
 def test_a_ramp_climbs_falls_and_stays() -> None:
     up = Ramp(1, 6, step=2, interval=3)
-    assert up.added(STREAM, range(1, 14)).tolist() == [0, 0, 0, 2, 2, 2, 4, 4, 4, 5, 5, 5, 5]
+    assert up.added(range(1, 14)).tolist() == [0, 0, 0, 2, 2, 2, 4, 4, 4, 5, 5, 5, 5]
     down = Ramp(6, 1, step=2, interval=3)
-    assert down.added(STREAM, range(1, 14)).tolist() == [5, 5, 5, 3, 3, 3, 1, 1, 1, 0, 0, 0, 0]
-    assert Ramp(4, 4, step=1, interval=1).added(STREAM, range(1, 4)).tolist() == [3, 3, 3]
-    huge = Ramp(1, 2**53, step=2**53, interval=1e-300).added(STREAM, range(1, 3))
+    assert down.added(range(1, 14)).tolist() == [5, 5, 5, 3, 3, 3, 1, 1, 1, 0, 0, 0, 0]
+    assert Ramp(4, 4, step=1, interval=1).added(range(1, 4)).tolist() == [3, 3, 3]
+    huge = Ramp(1, 2**53, step=2**53, interval=1e-300).added(range(1, 3))
     assert huge.tolist() == [0, 2**53 - 1]
 
 
 def test_a_ramps_time_runs_from_its_window() -> None:
     ramp = Ramp(2, 9, step=1, interval=1, window=(3, 6))
-    assert ramp.added(STREAM, range(1, 8)).tolist() == [0, 0, 1, 2, 3, 0, 0]
+    assert ramp.added(range(1, 8)).tolist() == [1, 1, 1, 2, 3, 4, 5]
+    assert ramp.meets(STREAM, range(1, 8)).tolist() == [False, False, True, True, True, False, False]
 
 
 def test_a_ramp_in_seconds_climbs_with_time() -> None:
     ramp = Ramp(0, 1, step=0.5, interval=0.3, unit="seconds")
-    assert ramp.seconds(STREAM, range(1, 9), 0.1).tolist() == [0, 0, 0, 0.5, 0.5, 0.5, 1, 1]
+    assert ramp.seconds(range(1, 9), 0.1).tolist() == [0, 0, 0, 0.5, 0.5, 0.5, 1, 1]
 
 
-def test_a_blackout_moves_what_is_due_inside_to_its_end() -> None:
-    due = np.array([2, 3, 4, 5, 6])
-    everyone = np.ones(5, dtype=np.bool_)
-    assert Blackout(window=(3, 6)).release(due, everyone).tolist() == [2, 6, 6, 6, 6]
-    assert Blackout(window=(3, 6)).release(due, due == 4).tolist() == [2, 3, 6, 5, 6]
+def test_any_rounds_in_any_order_are_met_and_delayed_alike() -> None:
+    rounds = np.array([700, 3, 90_000, 3, 4])
+    some = Latency(1.0, jitter=0.5, distribution="normal", correlation=0.7, probability=0.6, window=(4, None))
+    alone = [range(s, s + 1) for s in rounds.tolist()]
+    assert some.meets(STREAM, rounds).tolist() == [bool(some.meets(STREAM, s)[0]) for s in alone]
+    assert some.seconds(STREAM, rounds).tolist() == [float(some.seconds(STREAM, s)[0]) for s in alone]
+    traced = Rounds(trace=(5, 2, 9))
+    assert traced.added(STREAM, rounds).tolist() == [4, 8, 8, 8, 4]
+
+
+def test_an_adversary_releases_by_the_clock_as_it_does_in_rounds() -> None:
+    rounds = np.arange(1, 30)
+    for strategy in ("burst", "newest_first"):
+        counted = Adversary(strategy, 7).release(rounds, start=0, end=99)
+        clock = Adversary(strategy, 1.75, "seconds").release(50 + rounds * 0.25, start=50.0, end=math.inf)
+        assert ((clock - 50) / 0.25).tolist() == counted.tolist()
+
+
+def test_an_adversary_by_the_clock_is_never_early() -> None:
+    due = 1e5 + np.arange(1, 2000) * 0.1  # most of them multiples of the period but for rounding
+    held = Adversary("burst", 0.1, "seconds").release(due, start=1e5, end=math.inf)
+    assert (held >= due).all()
+    assert (held <= due + 1e-8).all()
+
+
+def test_until_the_end_nobody_knows_when() -> None:
+    due = np.array([3.0, math.inf])
+    assert Adversary("until_end").release(due, start=0, end=math.inf).tolist() == [math.inf] * 2
+    assert Adversary("until_end").release(due, start=0, end=-math.inf).tolist() == [3.0, math.inf]
+
+
+def test_the_largest_are_those_of_high_rank() -> None:
+    fault, ranks = Adversary("largest", 5, share=0.4), np.array([0.0, 0.59, 0.6, 1.0])
+    assert fault.aims(STREAM, range(1, 5), ranks).tolist() == [False, False, True, True]
+    assert fault.release(np.array([1, 6]), start=0, end=99).tolist() == [5, 10]
+    assert Adversary("burst", 5).aims(STREAM, range(1, 5), ranks).all()
+    unknown = fault.aims(STREAM, range(1, 20_001), None)
+    assert unknown.mean() == pytest.approx(0.4, abs=0.015)
+
+
+def test_starvation_takes_all_but_the_first() -> None:
+    assert Adversary("starve", 3).takes(range(1, 8)).tolist() == [False, True, True, False, True, True, False]
+    assert Adversary("starve", 3, "seconds").takes(range(1, 4)).tolist() == [False, True, True]
+    assert not Adversary("burst", 3).takes(range(1, 8)).any()
 
 
 @pytest.mark.parametrize(
@@ -138,6 +179,18 @@ def test_a_blackout_moves_what_is_due_inside_to_its_end() -> None:
         (lambda: Adversary("burst"), "strategy 'burst' needs its period"),
         (lambda: Adversary("starve", 0), "`period` is 0: it must be a whole number, 1 or more"),
         (lambda: Adversary("until_end", 5), "strategy 'until_end' has no period"),
+        (lambda: Adversary("burst", 2.5), "`period` is 2.5: it must be a whole number, 1 or more"),
+        (lambda: Adversary("burst", unit="seconds"), "strategy 'burst' needs its period: period: 5s"),
+        (lambda: Adversary("burst", 0.0, "seconds"), "`period` is 0.0: it must be above 0"),
+        (lambda: Adversary("burst", math.inf, "seconds"), "`period` is inf: it must be a finite number"),
+        (lambda: Adversary("starve", 2.5, "seconds"), "`period` is 2.5: it must be a whole number"),
+        (lambda: Adversary("burst", 5, "second"), "unknown unit 'second': did you mean 'seconds'"),
+        (lambda: Adversary("largest", 5, share=0), "`share` is 0: it must be above 0 and at most 1"),
+        (lambda: Adversary("largest", 5, share=1.5), "`share` is 1.5: it must be above 0 and at most 1"),
+        (lambda: Adversary("burst", 5, share=0.5), "`share` is 0.5 and strategy 'burst' has none"),
+        (lambda: Latency(trace=(1.0, -2.0)), "delay `trace` is -2.0: a delay cannot be negative"),
+        (lambda: Latency(trace=(1.0, math.nan)), "`trace` is nan: it must be a finite number"),
+        (lambda: Latency(trace=(1.0, "2s")), "`trace` is '2s': it must be a finite number"),  # type: ignore[arg-type]
     ],
 )
 def test_wrong_faults_are_refused_in_one_line(make: Callable[[], Any], message: str) -> None:

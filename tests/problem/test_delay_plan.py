@@ -28,6 +28,7 @@ COMMON = {
     "agents": st.one_of(st.none(), st.sets(st.integers(0, 3)).map(lambda ids: tuple(sorted(ids)))),
     "probability": st.floats(0, 1),
     "salt": st.one_of(st.none(), st.integers(0, 5)),
+    "pending": st.booleans(),
 }
 JITTERED = {
     "jitter": st.integers(0, 9),
@@ -42,7 +43,7 @@ FAULTS: st.SearchStrategy[Fault] = st.one_of(
     st.builds(Blackout, window=WINDOWS.filter(lambda w: w is not None), **COMMON),
     st.builds(
         Adversary,
-        st.sampled_from(["burst", "newest_first", "starve"]),
+        st.sampled_from(["burst", "newest_first", "starve", "largest"]),
         st.integers(1, 9),
         window=WINDOWS,
         **COMMON,
@@ -196,9 +197,39 @@ def test_starvation_lets_one_in_a_period_through() -> None:
     assert row(Rounds(2), Adversary("starve", 3), T=4) == [2, NEVER, NEVER, 2]
 
 
-def test_adversaries_act_in_turn_after_the_blackouts() -> None:
-    assert arrivals_of(Adversary("burst", 4), Blackout(window=(2, 7)), T=6) == [4, 8, 8, 8, 8, 8]
+def test_adversaries_act_in_turn_after_the_blackouts_and_release_nothing_inside_them() -> None:
+    assert arrivals_of(Adversary("burst", 4), Blackout(window=(2, 7)), T=6) == [7, 8, 8, 8, 8, 8]
     assert arrivals_of(Adversary("starve", 2), Adversary("until_end"), T=3) == [3, NEVER + 1, 3]
+
+
+def test_a_fault_on_what_is_pending_holds_it_no_longer_than_its_window() -> None:
+    held = Rounds(6, window=(5, 9), pending=True)  # due in 5..8 without it: held, let go in 9 at the latest
+    assert arrivals_of(held, T=10) == [1, 2, 3, 4, 9, 9, 9, 9, 9, 10]
+    assert arrivals_of(Rounds(3), held, T=8) == [3, 4, 9, 9, 9, 9, 9, 10]
+    shorter = Rounds(3, window=(5, 9), pending=True)
+    assert arrivals_of(shorter, T=10) == [1, 2, 3, 4, 7, 8, 9, 9, 9, 10]
+    assert arrivals_of(Rounds(6, window=(5, 9)), T=10) == [1, 2, 3, 4, 10, 11, 12, 13, 9, 10]
+    assert arrivals_of(Rounds(3, pending=True), T=3) == [3, 4, 5]
+
+
+def test_a_drop_of_what_is_pending_takes_what_is_held_then() -> None:
+    drop = Drop(window=(5, 7), pending=True)
+    assert row(Rounds(3), drop, T=8) == [3, 3] + [NEVER] * 4 + [
+        3,
+        3,
+    ]  # round 4 has come, round 6 is submitted
+    assert row(drop, T=8) == [1] * 4 + [NEVER] * 2 + [1, 1]
+
+
+def test_what_is_let_go_inside_a_blackout_is_held_by_it() -> None:
+    held, outage = Rounds(20, window=(5, 9), pending=True), Blackout(window=(8, 12), pending=True)
+    assert arrivals_of(held, outage, T=9) == [1, 2, 3, 4, 12, 12, 12, 12, 12]
+
+
+def test_where_nobody_knows_the_norms_the_largest_are_drawn() -> None:
+    found = np.array(arrivals_of(Adversary("largest", 2**40, share=0.3), T=3000))
+    assert (found == 2**40).mean() == pytest.approx(0.3, abs=0.04)
+    assert (found[found < 2**40] == np.arange(1, 3001)[found < 2**40]).all()
 
 
 def test_never_stays_never_without_overflow() -> None:

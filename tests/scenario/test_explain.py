@@ -139,6 +139,50 @@ MISTAKES = [
         "delays: [{type: ramp, start: 0, stop: 5s, step: 1s, interval: 3}]",
         "delays.0.interval is 3 rounds, and clock is wall: write a time, such as 2s, or set clock=rounds",
     ),
+    (
+        "delays: [{type: drop, name: a b}]",
+        "delays.0.name: 'a b' cannot name a fault: use up to 64 letters, digits, '.', '_' and '-'",
+    ),
+    (
+        "delays: [{type: drop, name: x}, {type: drop}, {type: drop, name: x}]",
+        "delays.2 and delays.0 are both named 'x': give one another name",
+    ),
+    (
+        "{delays: [{type: drop}], events: [{type: drop, at: 3, name: delays-0}]}",
+        "events.0 and delays.0 are both named 'delays-0': give one another name",
+    ),
+    ("delays: [{type: drop, name: 5}]", "delays.0.name is 5: it must be text, in quotes if it looks like a"),
+    (
+        "delays: [{type: drop, apply_to: old}]",
+        "delays.0.apply_to: unknown apply_to 'old': valid: new, pending",
+    ),
+    (
+        "delays: [{type: drop, apply_to: pending, at: 5}]",
+        "delays.0.at is 5 rounds, and what applies to pending feedback counts time by the wall clock: write",
+    ),
+    (
+        "delays: [{type: drop, apply_to: pending, duration: 5}]",
+        "delays.0.duration is 5 rounds, and what applies to pending feedback counts time by the wall clock",
+    ),
+    (
+        "delays: [{type: adversary, strategy: starve, period: 3s}]",
+        "delays.0.period is the time 3s, and strategy starve counts feedback: write a number, such as 10 to",
+    ),
+    (
+        "{clock: rounds, delays: [{type: adversary, strategy: burst, period: 3s}]}",
+        "delays.0.period is the time 3s, and clock is rounds: write a number of rounds, or set clock=wall",
+    ),
+    (
+        "delays: [{type: adversary, strategy: burst, period: 0}]",
+        "delays.0.period: 0 is too small: it must be",
+    ),
+    (
+        "delays: [{type: adversary, strategy: burst, period: soon}]",
+        "delays.0.period: 'soon' is neither a number of rounds (200) nor a time (90s)",
+    ),
+    ("delays: [{type: adversary, strategy: largest, share: 0}]", "delays.0.share is 0: it must be above 0"),
+    ("delays: [{type: adversary, strategy: largest, share: 2}]", "delays.0.share is 2: it must be at most 1"),
+    ("delays: [{type: latency, trace: 5}]", "delays.0.trace is 5: it must be a list, such as [...]"),
     ("name: a b", "name: 'a b' cannot name a folder: use up to 64 letters, digits, '.', '_' and '-'"),
     ("name: ../x", "name: '../x' cannot name a folder"),
 ]

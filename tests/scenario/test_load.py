@@ -149,6 +149,7 @@ def faults(agents: int, *, clock: str) -> st.SearchStrategy[dict[str, Any]]:
             st.fixed_dictionaries({"draw": st.integers(0, agents)}, optional={"replacement": st.booleans()}),
         ),
         "probability": st.floats(0, 1),
+        "apply_to": st.just("new"),
         "at": when,
         "duration": st.integers(1, 500) if clock == "rounds" else TIMES,
     }
@@ -165,11 +166,17 @@ def faults(agents: int, *, clock: str) -> st.SearchStrategy[dict[str, Any]]:
         "strategy": st.sampled_from(["burst", "newest_first", "starve"]),
         "period": st.integers(1, 9),
     }
+    largest = {
+        "strategy": st.just("largest"),
+        "period": st.integers(1, 9) if clock == "rounds" else st.one_of(st.integers(1, 9), TIMES),
+        "share": st.floats(0, 1, exclude_min=True),
+    }
     return st.one_of(
         st.fixed_dictionaries({"type": st.just(kind), kind: amount}, optional={**common, **drawn}),
         st.fixed_dictionaries({"type": st.sampled_from(["drop", "blackout"])}, optional=common),
         st.fixed_dictionaries({"type": st.just("ramp"), **ramp}, optional=common),
         st.fixed_dictionaries({"type": st.just("adversary"), **adversary}, optional=common),
+        st.fixed_dictionaries({"type": st.just("adversary"), **largest}, optional=common),
     )
 
 

@@ -46,6 +46,9 @@ MATTERS = [
     "events=[]",
     "peers.on_loss=reroute",
     "peers.timeout=31s",
+    "limits.link=9",
+    "limits.all=9",
+    "limits.megabytes=9",
     "precision=float64",
     "delays.0.latency=1.001s",
     "delays.0.jitter=1us",
@@ -59,6 +62,9 @@ MATTERS = [
     "delays.0.duration=1s",
     "delays.1.strategy=starve",
     "delays.1.period=5",
+    "delays.1.period=4s",
+    "delays.1={type: adversary, strategy: largest, period: 4, share: 0.5}",
+    "delays.0.apply_to=pending",
     "events.0.start=2s",
     "events.0.stop=3s",
     "events.0.step=2s",
@@ -83,6 +89,7 @@ def test_the_digest_changes_with_whatever_can_change_a_result(override: str) -> 
 
 def test_the_digest_is_that_of_the_run_not_of_its_name() -> None:
     assert digest("name=other") == digest("resume=continue") == digest()
+    assert digest("delays.0.name=slow") == digest("events.0.name=climb") == digest()
     assert re.fullmatch("[0-9a-f]{32}", digest())
 
 
@@ -188,12 +195,18 @@ def test_every_ready_made_scenario_fits_the_schema(name: str) -> None:
         {"delays": [{"type": "latecy"}]},
         {"delays": [{"type": "adversary"}]},
         {"delays": [{"type": "drop", "agents": "some"}]},
+        {"delays": [{"type": "drop", "apply_to": "old"}]},
+        {"delays": [{"type": "drop", "name": 5}]},
+        {"delays": [{"type": "adversary", "strategy": "largest", "share": 0}]},
+        {"delays": [{"type": "latency", "trace": [5]}]},
         {"problem": {"radius": 0}},
     ],
     ids=str,
 )
 def test_the_schema_finds_mistakes_before_a_run(wrong: dict[str, Any]) -> None:
     assert fits(SCHEMA, {})
+    assert fits(SCHEMA, {"delays": [{"type": "latency", "trace": "delays.csv"}]})
+    assert fits(SCHEMA, {"delays": [{"type": "latency", "trace": ["5s"], "name": "slow"}]})
     assert not fits(SCHEMA, wrong)
 
 

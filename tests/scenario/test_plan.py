@@ -123,6 +123,22 @@ def test_an_adversary_holds_feedback_to_the_end() -> None:
     assert delays({"type": "adversary", "strategy": "until_end"}, rounds=4) == [4, 3, 2, 1]
 
 
+def test_an_adversarys_period_is_turned_into_rounds_by_the_pace() -> None:
+    burst = {"type": "adversary", "strategy": "burst", "period": "1s"}
+    assert delays(burst, rounds=5, clock="wall", pace="400ms") == [2, 1, 2, 1, 2]
+    assert delays({**burst, "period": "1ms"}, rounds=3, clock="wall", pace="400ms") == [1, 1, 1]
+    assert delays({**burst, "period": 2}, rounds=5, clock="wall", pace="asap") == [2, 1, 2, 1, 2]
+    assert timed(make(burst, clock="wall", pace="asap")) == ["delays.0"]
+
+
+def test_what_applies_to_pending_feedback_does_so_in_the_simulator() -> None:
+    held = {"type": "rounds", "rounds": 9, "at": 3, "duration": 3}
+    assert delays({**held, "apply_to": "pending"}, rounds=6) == [1, 1, 4, 3, 2, 1]
+    assert delays({**held, "apply_to": "new"}, rounds=6) == delays(held, rounds=6) == [1, 1, 9, 9, 9, 1]
+    blackout = {"type": "blackout", "at": 3, "duration": 4}
+    assert delays({**blackout, "apply_to": "new"}, rounds=8) == delays(blackout, rounds=8)
+
+
 def test_a_probability_lets_its_share_through() -> None:
     found = delays({"type": "drop", "probability": 0.25}, rounds=2000)
     assert 400 < found.count(0) < 600
@@ -190,6 +206,10 @@ def test_places_are_those_of_the_file() -> None:
         ({"type": "rounds", "distribution": "uniform", "trace": [2]}, "delays.1: a trace is given and so is"),
         ({"type": "rounds", "rounds": 2**60}, "delays.1: `rounds` is 1152921504606846976: it must be a"),
         ({"type": "adversary", "strategy": "burst"}, "delays.1: strategy 'burst' needs its period"),
+        (
+            {"type": "adversary", "strategy": "burst", "period": 2, "share": 0.5},
+            "delays.1: `share` is 0.5 and strategy 'burst' has none: leave it out",
+        ),
         ({"type": "ramp", "start": 0, "stop": 2, "step": 1, "interval": 1}, "delays.1: delay `start` is 0"),
     ],
 )

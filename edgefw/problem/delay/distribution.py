@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgefw.errors import InputError, unknown
-from edgefw.problem.delay.units import check_delay, check_fraction, nearest
+from edgefw.problem.delay.units import check_delay, check_delays, check_fraction, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from edgefw.problem.delay.draws import Stream
+    from edgefw.problem.delay.draws import SomeRounds, Stream
 
 ALPHA = 1.5
 """The Pareto tail's exponent: the mean is finite, the variance is not."""
@@ -70,8 +71,7 @@ class Amount:
         check_delay(self.name, self.base, least=self.least)
         check_delay("jitter", self.jitter)
         check_fraction("correlation", self.correlation)
-        for value in self.trace:
-            check_delay("trace", value, least=self.least)
+        check_delays("trace", self.trace, least=self.least)
         if self.law not in DISTRIBUTIONS:
             raise unknown("distribution", self.law, DISTRIBUTIONS)
         self._check_together()
@@ -97,18 +97,20 @@ class Amount:
             return "trace"
         return "uniform" if self.jitter else "constant"
 
-    def values(self, stream: Stream, rounds: range) -> NDArray[np.float64]:
-        """Return the amounts (len(rounds),) of consecutive rounds, at least 0."""
+    @cached_property
+    def _traced(self) -> NDArray[np.float64]:
+        return np.array(self.trace, dtype=np.float64)
+
+    def values(self, stream: Stream, rounds: SomeRounds) -> NDArray[np.float64]:
+        """Return the amounts (len(rounds),) of these rounds, at least 0."""
         if self.law == "trace":
-            return np.array(self.trace, dtype=np.float64)[
-                (np.array(rounds, dtype=np.int64) - 1) % len(self.trace)
-            ]
+            return self._traced[(np.asarray(rounds, dtype=np.int64) - 1) % len(self.trace)]
         if not self.jitter:
             return np.full(len(rounds), float(self.base))
         u = stream.amounts(rounds, self.correlation)
         return np.maximum(self.base + self.jitter * QUANTILES[self.law](u), 0.0)
 
-    def whole(self, stream: Stream, rounds: range) -> NDArray[np.int64]:
+    def whole(self, stream: Stream, rounds: SomeRounds) -> NDArray[np.int64]:
         """Return the amounts (len(rounds),) as whole numbers, at least 1.
 
         uniform: every integer of base - jitter .. base + jitter is equally likely. Others: the nearest.
@@ -118,6 +120,14 @@ class Amount:
         low, high = self.whole_range()
         u = stream.amounts(rounds, self.correlation)
         return nearest(low + np.floor(u * (high - low + 1)))
+
+    def most(self) -> int | None:
+        """Return the largest whole number that can be drawn, None if there is none."""
+        if self.law == "uniform":
+            return self.whole_range()[1]
+        if self.law in {"trace", "constant"} or not self.jitter:
+            return int(nearest(np.array([max(self.trace, default=self.base)]))[0])
+        return None
 
     def whole_range(self) -> tuple[int, int]:
         """Return the first and the last integer of [base - jitter, base + jitter].

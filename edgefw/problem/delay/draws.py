@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+SomeRounds = range | NDArray[np.int64]
+"""Rounds, in any order; a range of them is consecutive."""
 
-AMOUNT, GATE = 0, 1
-"""Which of a round's four numbers decides how much, and which decides whether (2 and 3 are in reserve)."""
+AMOUNT, GATE, RANK = 0, 1, 2
+"""Which of a round's four numbers decides how much, whether, how large beside others (3 is in reserve)."""
+
+_GAP = 128
+"""Rounds to draw for nothing rather than to start the cipher again behind them: it costs about as much."""
 
 BELOW_ONE = np.nextafter(1.0, 0.0)
 
@@ -42,19 +45,53 @@ class Stream:
         >>> bool((stream.uniforms(range(5, 6))[0] == stream.uniforms(range(1, 10))[4]).all())
         True
         """
+        return _unit(self._bits(rounds))
+
+    def _bits(self, rounds: range) -> NDArray[np.uint64]:
+        """Return (len(rounds), 4) random words."""
         if rounds.step != 1 or rounds.start < 0:
             raise ValueError(f"{rounds} are not consecutive rounds from 0 on")
-        bits = np.random.Philox(key=self._key, counter=rounds.start).random_raw(4 * len(rounds))
-        return (bits >> np.uint64(11)).astype(np.float64).reshape(-1, 4) * 2.0**-53
+        cipher = np.random.Philox(key=self._key, counter=rounds.start)
+        return cipher.random_raw(4 * len(rounds)).reshape(-1, 4)
 
-    def amounts(self, rounds: range, correlation: float = 0.0) -> NDArray[np.float64]:
+    def at(self, rounds: SomeRounds, which: int) -> NDArray[np.float64]:
+        """Return (len(rounds),) numbers in [0, 1): number `which` of every round."""
+        if isinstance(rounds, range):
+            return _unit(self._bits(rounds)[:, which])
+        if len(rounds) <= 1:
+            rounds = range(int(rounds[0]), int(rounds[0]) + 1) if len(rounds) else range(0)
+            return self.at(rounds, which)
+        first, last = int(rounds.min()), int(rounds.max())
+        if last - first <= len(rounds) + _GAP:
+            return _unit(self._bits(range(first, last + 1))[rounds - first, which])
+        return self._scattered(rounds, which)
+
+    def _scattered(self, rounds: NDArray[np.int64], which: int) -> NDArray[np.float64]:
+        """Return the same for rounds that lie far apart."""
+        there, place = np.unique(rounds, return_inverse=True)
+        runs = np.split(there, np.flatnonzero(np.diff(there) > _GAP) + 1)
+        drawn = [self._bits(range(int(run[0]), int(run[-1]) + 1))[run - run[0], which] for run in runs]
+        return _unit(np.concatenate(drawn)[place])
+
+    def amounts(self, rounds: SomeRounds, correlation: float = 0.0) -> NDArray[np.float64]:
         """Return (len(rounds),) numbers in [0, 1) that decide how much, blended with the round before."""
-        both = self.uniforms(range(rounds.start - 1, rounds.stop))[:, AMOUNT]
-        return blend(both[1:], both[:-1], correlation)
+        if not correlation:
+            return self.at(rounds, AMOUNT)
+        now = np.asarray(rounds, dtype=np.int64)
+        return blend(self.at(now, AMOUNT), self.at(now - 1, AMOUNT), correlation)
 
-    def gates(self, rounds: range) -> NDArray[np.float64]:
+    def gates(self, rounds: SomeRounds) -> NDArray[np.float64]:
         """Return (len(rounds),) numbers in [0, 1) that decide whether."""
-        return self.uniforms(rounds)[:, GATE]
+        return self.at(rounds, GATE)
+
+    def ranks(self, rounds: SomeRounds) -> NDArray[np.float64]:
+        """Return (len(rounds),) numbers in [0, 1) in place of ranks that nobody knows."""
+        return self.at(rounds, RANK)
+
+
+def _unit(bits: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return words as numbers in [0, 1): their first 53 bits."""
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def blend(now: NDArray[np.float64], before: NDArray[np.float64], correlation: float) -> NDArray[np.float64]:

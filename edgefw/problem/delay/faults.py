@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgefw.problem.delay.draws import Stream
+    from edgefw.problem.delay.draws import SomeRounds, Stream
 
 Window = tuple[int, int | None]
 
@@ -41,6 +41,7 @@ class Fault:
     - probability: the chance that it meets a given message.
     - window: in force for feedback submitted in rounds start..stop-1; stop None = no end; None = always.
     - salt: two faults with the same salt draw the same numbers; None = the plan gives each its own.
+    - pending: in force for all that is held in the window's rounds instead, and for no longer than that.
     """
 
     type: ClassVar[str] = ""
@@ -49,6 +50,7 @@ class Fault:
     probability: float = 1.0
     window: Window | None = None
     salt: int | None = None
+    pending: bool = False
 
     def __post_init__(self) -> None:
         check_fraction("probability", self.probability)
@@ -65,11 +67,17 @@ class Fault:
         """Whether the fault is on this agent's link."""
         return self.agents is None or agent in self.agents
 
-    def meets(self, stream: Stream, rounds: range) -> NDArray[np.bool_]:
-        """Return which of these rounds' feedback (len(rounds),) the fault acts on."""
-        met = _inside(np.array(rounds, dtype=np.int64), self.window)
-        if self.probability < 1:
-            met &= stream.gates(rounds) < self.probability
+    def gate(self, stream: Stream, rounds: SomeRounds) -> NDArray[np.bool_]:
+        """Return which of these rounds' feedback (len(rounds),) chance lets it act on."""
+        if self.probability == 1:
+            return np.ones(len(rounds), dtype=np.bool_)
+        return stream.gates(rounds) < self.probability
+
+    def meets(self, stream: Stream, rounds: SomeRounds) -> NDArray[np.bool_]:
+        """Return which of these rounds' feedback (len(rounds),) it acts on: in its window, and by chance."""
+        met = self.gate(stream, rounds)
+        if self.window is not None:
+            met &= _inside(np.asarray(rounds, dtype=np.int64), self.window)
         return met
 
 
@@ -107,9 +115,9 @@ class Latency(_Drawn):
         """The drawn seconds."""
         return self._amount(self.latency, "latency", 0)
 
-    def seconds(self, stream: Stream, rounds: range) -> NDArray[np.float64]:
-        """Return the seconds (len(rounds),) added to each round's feedback."""
-        return np.where(self.meets(stream, rounds), self.amount.values(stream, rounds), 0.0)
+    def seconds(self, stream: Stream, rounds: SomeRounds) -> NDArray[np.float64]:
+        """Return the seconds (len(rounds),) added to each round's feedback that it acts on."""
+        return self.amount.values(stream, rounds)
 
 
 @dataclass(frozen=True)
@@ -141,9 +149,9 @@ class Rounds(_Drawn):
         """The drawn rounds."""
         return self._amount(self.rounds, "rounds", 1)
 
-    def added(self, stream: Stream, rounds: range) -> NDArray[np.int64]:
-        """Return the rounds (len(rounds),) added to each round's feedback: delay - 1."""
-        return np.where(self.meets(stream, rounds), self.amount.whole(stream, rounds) - 1, 0)
+    def added(self, stream: Stream, rounds: SomeRounds) -> NDArray[np.int64]:
+        """Return the rounds (len(rounds),) added to each round's feedback that it acts on: delay - 1."""
+        return self.amount.whole(stream, rounds) - 1
 
 
 @dataclass(frozen=True)
@@ -186,18 +194,18 @@ class Ramp(Fault):
         change: NDArray[np.float64] = np.copysign(climbed, self.stop - self.start)
         return self.start + change
 
-    def elapsed(self, rounds: range) -> NDArray[np.float64]:
+    def elapsed(self, rounds: SomeRounds) -> NDArray[np.float64]:
         """Return how many rounds each round comes after the ramp's beginning, at least 0."""
         first = 1 if self.window is None else self.window[0]
-        return np.maximum(np.array(rounds, dtype=np.float64) - first, 0.0)
+        return np.maximum(np.asarray(rounds, dtype=np.float64) - first, 0.0)
 
-    def seconds(self, stream: Stream, rounds: range, round_seconds: float) -> NDArray[np.float64]:
-        """Return the seconds (len(rounds),) added to each round's feedback."""
-        return np.where(self.meets(stream, rounds), self.level(self.elapsed(rounds) * round_seconds), 0.0)
+    def seconds(self, rounds: SomeRounds, round_seconds: float) -> NDArray[np.float64]:
+        """Return the seconds (len(rounds),) added to each round's feedback that it acts on."""
+        return self.level(self.elapsed(rounds) * round_seconds)
 
-    def added(self, stream: Stream, rounds: range) -> NDArray[np.int64]:
-        """Return the rounds (len(rounds),) added to each round's feedback: delay - 1."""
-        return np.where(self.meets(stream, rounds), nearest(self.level(self.elapsed(rounds))) - 1, 0)
+    def added(self, rounds: SomeRounds) -> NDArray[np.int64]:
+        """Return the rounds (len(rounds),) added to each round's feedback that it acts on: delay - 1."""
+        return nearest(self.level(self.elapsed(rounds))) - 1
 
 
 @dataclass(frozen=True)
@@ -218,19 +226,12 @@ class Blackout(Fault):
         if self.window is None:
             raise InputError("a blackout needs its window: window: [start, stop], in rounds")
 
-    def meets(self, stream: Stream, rounds: range) -> NDArray[np.bool_]:
+    def meets(self, stream: Stream, rounds: SomeRounds) -> NDArray[np.bool_]:
         """Return which rounds' feedback it may hold: its window is about releases, so not asked here."""
-        return stream.gates(rounds) < self.probability
-
-    def release(self, arrival: NDArray[np.int64], met: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the arrival rounds, those inside the window moved to its end."""
-        end = NEVER if self.window is None or self.window[1] is None else self.window[1]
-        return np.where(met & _inside(arrival, self.window), end, arrival)
+        return self.gate(stream, rounds)
 
 
-def _inside(rounds: NDArray[np.int64], window: Window | None) -> NDArray[np.bool_]:
-    if window is None:
-        return np.ones(rounds.shape, dtype=np.bool_)
+def _inside(rounds: NDArray[np.int64], window: Window) -> NDArray[np.bool_]:
     start, stop = window
     return (rounds >= start) & (rounds < (NEVER if stop is None else stop))
 

@@ -5,10 +5,12 @@ s + delay - 1, so that without a fault the delay is 1. On a link:
 
 1. what adds up is added: delay = 1 + sum of (rounds - 1) + floor(sum of seconds / length of a round);
 2. blackouts move arrivals that fall into their windows to the windows' ends, until none does;
-3. adversaries, in the plan's order, see when feedback would arrive and choose when it does;
+3. adversaries, in the plan's order, see when feedback would arrive and choose when it does; a blackout holds
+   what they let go inside its window, too;
 4. feedback that any of them, or a drop, takes away is gone, whatever the others say.
 
-Everything is a function of (seed, agent, round): one round alone and the whole table give the same delay.
+Everything is a function of (seed, agent, round): one round alone and the whole table give the same delay. The
+broker asks the same questions of the same code, in `link`.
 """
 
 from __future__ import annotations
@@ -19,23 +21,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgefw.errors import InputError
-from edgefw.problem.delay.adversary import Adversary
+from edgefw.problem.delay.acting import OnLink
+from edgefw.problem.delay.arrivals import arrivals
 from edgefw.problem.delay.draws import Stream
-from edgefw.problem.delay.faults import Blackout, Drop, Fault, Latency, Ramp, Rounds
-from edgefw.problem.delay.units import LONGEST, NEVER, check_number, check_whole, completed
+from edgefw.problem.delay.faults import Fault, Latency, Ramp
+from edgefw.problem.delay.units import NEVER, check_number, check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    Link = Sequence[tuple[Fault, Stream]]
-
 
 @dataclass(frozen=True)
 class DelayPlan:
     """The faults on the links of agents 0..agents-1.
 
+    >>> from edgefw.problem.delay import Drop, Rounds
     >>> plan = DelayPlan((Rounds(3, agents=(1,)), Drop(window=(2, 3))), agents=2, seed=0)
     >>> np.where(plan.table(4) == NEVER, 0, plan.table(4))
     array([[1, 0, 1, 1],
@@ -66,17 +68,19 @@ class DelayPlan:
         self, agent: int, rounds: range, *, T: int, round_seconds: float | None = None
     ) -> NDArray[np.int64]:
         """Return the delays (len(rounds),) of one agent's feedback of consecutive rounds, in a run of T."""
-        link = [
-            (fault, self.stream(position, agent))
-            for position, fault in enumerate(self.faults)
-            if fault.concerns(agent)
-        ]
+        _check_round_seconds([fault for fault in self.faults if fault.concerns(agent)], round_seconds)
         s = np.array(rounds, dtype=np.int64)
-        extra = _extra(link, rounds, round_seconds)
-        arrival = _blackouts(link, rounds, s + np.minimum(extra, LONGEST))
-        arrival = _adversaries(link, rounds, arrival, T)
-        lost = _dropped(link, rounds) | (arrival >= NEVER)
-        return np.where(lost, NEVER, arrival - s + 1)
+        own, later = self.link(agent, pending=False), self.link(agent, pending=True)
+        arrival, lost = arrivals(own, later, s, T=T, round_seconds=round_seconds)
+        return np.where(lost | (arrival >= NEVER), NEVER, arrival - s + 1)
+
+    def link(self, agent: int, *, pending: bool) -> list[OnLink]:
+        """Return the faults on an agent's link that act on what is pending, or those that do not."""
+        return [
+            OnLink(fault, self.stream(position, agent))
+            for position, fault in enumerate(self.faults)
+            if fault.concerns(agent) and fault.pending == pending
+        ]
 
     def table(self, T: int, round_seconds: float | None = None) -> NDArray[np.int64]:
         """Return the delays (agents, T): column s-1 is the delay of the feedback of round s.
@@ -98,48 +102,6 @@ def delayed_agents(n: int, f: int, rng: np.random.Generator, *, with_replacement
     if f > n and not with_replacement:
         raise InputError(f"f is {f}: there are only {n} agents to delay")
     return tuple(sorted(set(rng.choice(n, size=f, replace=with_replacement).tolist())))
-
-
-def _extra(link: Link, rounds: range, round_seconds: float | None) -> NDArray[np.int64]:
-    """Return the rounds that the link's faults add: delay - 1."""
-    _check_round_seconds([fault for fault, _ in link], round_seconds)
-    unit = 1.0 if round_seconds is None else round_seconds
-    extra = np.zeros(len(rounds), dtype=np.int64)
-    seconds = np.zeros(len(rounds))
-    for fault, stream in link:
-        if isinstance(fault, Latency):
-            seconds += fault.seconds(stream, rounds)
-        elif isinstance(fault, Ramp) and fault.unit == "seconds":
-            seconds += fault.seconds(stream, rounds, unit)
-        elif isinstance(fault, (Rounds, Ramp)):
-            extra += fault.added(stream, rounds)
-    return extra + completed(seconds, unit)
-
-
-def _blackouts(link: Link, rounds: range, arrival: NDArray[np.int64]) -> NDArray[np.int64]:
-    held = [(fault, fault.meets(stream, rounds)) for fault, stream in link if isinstance(fault, Blackout)]
-    while True:
-        # Ends: a release is past its window for good, so each window moves a message once at most.
-        before = arrival
-        for blackout, met in held:
-            arrival = blackout.release(arrival, met)
-        if np.array_equal(before, arrival):
-            return arrival
-
-
-def _adversaries(link: Link, rounds: range, arrival: NDArray[np.int64], T: int) -> NDArray[np.int64]:
-    for fault, stream in link:
-        if isinstance(fault, Adversary):
-            arrival = fault.release(rounds, arrival, fault.meets(stream, rounds), T)
-    return arrival
-
-
-def _dropped(link: Link, rounds: range) -> NDArray[np.bool_]:
-    lost = np.zeros(len(rounds), dtype=np.bool_)
-    for fault, stream in link:
-        if isinstance(fault, Drop):
-            lost |= fault.meets(stream, rounds)
-    return lost
 
 
 def _check_agents(fault: Fault, n: int) -> None:

@@ -9,6 +9,8 @@ import numpy as np
 from edgefw.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 NEVER = 2**62
@@ -51,6 +53,18 @@ def check_delay(name: str, value: float, *, least: float = 0) -> None:
         raise InputError(f"delay `{name}` is {value}: a delay cannot be negative")
     if value < least:
         raise InputError(f"delay `{name}` is {value}: a delay in rounds is at least 1 (1 = no delay)")
+
+
+def check_delays(name: str, values: Sequence[float], *, least: float = 0) -> None:
+    """Refuse the first of many values that is no delay."""
+    if set(map(type, values)) <= {int, float} and values:
+        numbers = np.array(
+            values, dtype=np.float64
+        )  # the usual case: a long trace is not looked at one by one
+        if ((numbers >= least) & (numbers <= LONGEST)).all():
+            return
+    for value in values:
+        check_delay(name, value, least=least)
 
 
 def check_fraction(name: str, value: float) -> None:
