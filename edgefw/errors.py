@@ -33,6 +33,22 @@ class BrokerRefusalError(EdgefwError):
     """The broker will not take or give feedback, and trying again would not help."""
 
 
+class JournalError(EdgefwError):
+    """The broker cannot keep on disk what it is given: it stops rather than acknowledge."""
+
+
+class JournalFullError(JournalError):
+    """There is no room for what was to be kept: nothing of it is, and trying again later may help."""
+
+
+class JournalCorruptError(JournalError):
+    """A journal is damaged; it has been set aside and is still there."""
+
+
+class RunOverError(EdgefwError):
+    """The observer has gone on to another run: what this process does belongs to none."""
+
+
 class WireError(EdgefwError):
     """Bytes from another process that cannot be used; `reason` is one word, for the metric."""
 

@@ -1,0 +1,78 @@
+"""Moments of the monotonic clock as real time on disk, and back.
+
+In memory a moment is a float of `time.monotonic()`, which means nothing to another boot of the machine; on
+disk it is an integer, nanoseconds since 1970. The difference between the two is fixed once for a boot: when
+the system's clock is set while a broker runs or restarts, no due time moves.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SECOND = 10**9  # nanoseconds
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+def boot_id() -> str | None:
+    """Return what tells this boot of the machine from others; None where the system does not say."""
+    try:
+        return _BOOT_ID.read_text(encoding="ascii").strip() or None
+    except OSError:
+        return None
+
+
+class Clocks(NamedTuple):
+    """Where the time comes from."""
+
+    monotonic_ns: Callable[[], int] = time.monotonic_ns
+    time_ns: Callable[[], int] = time.time_ns
+    boot: Callable[[], str | None] = boot_id
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Real time less monotonic time, in nanoseconds, in one boot of the machine.
+
+    Both ways round up, to the next nanosecond and to the next float: what comes back from disk is due no
+    earlier than it was.
+
+    >>> timeline = Timeline(offset=1_700_000_000 * SECOND, boot=None)
+    >>> timeline.real(2.5)
+    1700000002500000000
+    >>> timeline.moment(1_700_000_002_500_000_000)
+    2.5
+    """
+
+    offset: int
+    boot: str | None
+
+    def real(self, moment: float) -> int:
+        """Return a moment of the monotonic clock, which is finite, as real nanoseconds."""
+        numerator, denominator = moment.as_integer_ratio()
+        return self.offset - (-numerator * SECOND // denominator)
+
+    def moment(self, real: int) -> float:
+        """Return real nanoseconds as a moment of the monotonic clock; negative if before this boot."""
+        nanoseconds = real - self.offset
+        nearest = nanoseconds / SECOND
+        numerator, denominator = nearest.as_integer_ratio()
+        early = numerator * SECOND < nanoseconds * denominator
+        return math.nextafter(nearest, math.inf) if early else nearest
+
+
+def timeline_now(clocks: Clocks) -> Timeline:
+    """Return the timeline that begins now."""
+    return Timeline(clocks.time_ns() - clocks.monotonic_ns(), clocks.boot())
+
+
+def timeline_again(stored: Timeline, clocks: Clocks) -> Timeline:
+    """Return the stored timeline if the machine has not been booted since, else a new one."""
+    now = timeline_now(clocks)
+    return stored if stored.boot is not None and stored.boot == now.boot else now
