@@ -8,6 +8,7 @@ import sys
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from edgefw.commands import cluster_options, delay_options, service_options
 from edgefw.errors import EdgefwError, unknown
 
 if TYPE_CHECKING:
@@ -79,13 +80,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"edgefw {version('edgefw')}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     _add_up(commands)
+    _add_compose(commands)
     _add_simulate(commands)
     _add_verify(commands)
     _add_reproduce(commands)
     _add_bench(commands)
     _add_scenarios(commands)
     _add_data(commands)
-    _add_services(commands)
+    delay_options.add(commands)
+    cluster_options.add(commands)
+    service_options.add(commands)
     return parser
 
 
@@ -115,6 +119,12 @@ def _add_up(commands: Any) -> None:
         "--headless", action="store_true", help="no live view: a line of progress now and then"
     )
     parser.add_argument("--stay", action="store_true", help="keep the services up when the run is over")
+    parser.add_argument(
+        "--memory", action="store_true", help="a throw-away run: the broker keeps nothing on disk"
+    )
+    parser.add_argument(
+        "--admin-port", type=_port, metavar="PORT", help="of the broker's admin endpoint (7070 if it is free)"
+    )
     parser.set_defaults(call=_up)
 
 
@@ -127,7 +137,30 @@ def _up(arguments: argparse.Namespace) -> None:
         out=arguments.out,
         headless=arguments.headless,
         stay=arguments.stay,
+        memory=arguments.memory,
+        admin_port=arguments.admin_port,
     )
+
+
+def _add_compose(commands: Any) -> None:
+    parser = commands.add_parser("compose", help="write the Docker Compose file of a scenario")
+    _add_scenario_arguments(parser, default="playground")
+    parser.add_argument(
+        "--out", metavar="FILE", default="-", help="where to write it (default: standard output)"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing: see whether this host can run such a file"
+    )
+    parser.set_defaults(call=_compose)
+
+
+def _compose(arguments: argparse.Namespace) -> int:
+    from edgefw.commands import compose  # noqa: PLC0415
+
+    if arguments.check:
+        return int(compose.check(arguments.out))
+    compose.run(arguments.scenario, arguments.overrides, out=arguments.out)
+    return 0
 
 
 def _add_verify(commands: Any) -> None:
@@ -140,56 +173,6 @@ def _verify(arguments: argparse.Namespace) -> None:
     from edgefw.commands import verify  # noqa: PLC0415
 
     verify.run(arguments.run)
-
-
-def _add_services(commands: Any) -> None:
-    """Add the processes that `up` and containers start; a person rarely does."""
-    agent = commands.add_parser("agent", help="one agent (started by `up`)")
-    agent.add_argument("--config", required=True, metavar="FILE", help="its configuration")
-    agent.add_argument("--shard", required=True, metavar="FILE", help="its samples")
-    agent.set_defaults(call=_agent)
-    broker = commands.add_parser("broker", help="the broker (started by `up`)")
-    broker.set_defaults(call=_broker)
-    observer = commands.add_parser("observer", help="the observer (started by `up`)")
-    observer.add_argument("--out", required=True, metavar="DIR", help="the run folder")
-    observer.set_defaults(call=_observer)
-    for parser in (broker, observer):
-        parser.add_argument("--scenario", required=True, metavar="FILE", help="the run's scenario file")
-        parser.add_argument(
-            "--listen", required=True, type=_address, metavar="HOST:PORT", help="gRPC address"
-        )
-        parser.add_argument("--metrics-port", required=True, type=int, metavar="PORT", help="HTTP, same host")
-    for parser in (agent, broker, observer):
-        parser.add_argument("--stay", action="store_true", help="stay up when the run is over")
-
-
-def _agent(arguments: argparse.Namespace) -> int:
-    from edgefw.services.agent import service as agent  # noqa: PLC0415
-
-    return agent.run(arguments.config, arguments.shard, stay=arguments.stay)
-
-
-def _broker(arguments: argparse.Namespace) -> int:
-    from edgefw.services.broker import service as broker  # noqa: PLC0415
-
-    host, port = arguments.listen
-    return broker.run(arguments.scenario, host, port, arguments.metrics_port, stay=arguments.stay)
-
-
-def _observer(arguments: argparse.Namespace) -> int:
-    from edgefw.services.observer import service as observer  # noqa: PLC0415
-
-    host, port = arguments.listen
-    return observer.run(
-        arguments.scenario, arguments.out, host, port, arguments.metrics_port, stay=arguments.stay
-    )
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65_535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
-    return host, int(port)
 
 
 def _add_simulate(commands: Any) -> None:
@@ -255,14 +238,21 @@ def _reproduce(arguments: argparse.Namespace) -> None:
 
 
 def _add_bench(commands: Any) -> None:
-    parser = commands.add_parser("bench", help="time and weigh the simulator on this machine")
+    parser = commands.add_parser("bench", help="time and weigh the simulator or the broker on this machine")
+    parser.add_argument(
+        "what", nargs="?", default="simulator", metavar="WHAT", help="simulator (default) or broker"
+    )
+    parser.add_argument("--runs", type=_positive, default=5, metavar="N", help="of the broker (5)")
+    parser.add_argument(
+        "--dir", default="runs", metavar="DIR", help="where the broker keeps its journal meanwhile (runs)"
+    )
     parser.set_defaults(call=_bench)
 
 
-def _bench(_arguments: argparse.Namespace) -> None:
+def _bench(arguments: argparse.Namespace) -> None:
     from edgefw.commands import bench  # noqa: PLC0415
 
-    bench.run()
+    bench.run(arguments.what, runs=arguments.runs, folder=arguments.dir)
 
 
 def _add_scenarios(commands: Any) -> None:
@@ -300,6 +290,12 @@ def _data_command() -> Any:
     from edgefw.commands import data  # noqa: PLC0415
 
     return data
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
+    return int(text)
 
 
 def _positive(text: str) -> int:

@@ -8,6 +8,8 @@ import platform
 import sqlite3
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -125,6 +127,23 @@ def score(
         "total_delay": float(np.mean(total_delay)),
         "per_agent": tuple(AgentSummary(i, float(c), r, int(b)) for i, c, r, b in per_agent),
     }
+
+
+def unused(runs: Path, name: str) -> Path:
+    """Make and return runs/name-TIME, with -2 and so on where another run has begun in the same second."""
+    stem = f"{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    for number in count(1):
+        path = runs / (stem if number == 1 else f"{stem}-{number}")
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            if not path.is_dir():
+                raise InputError(f"cannot make the folder {path}: {runs} is no folder; give --out") from None
+        except OSError as error:
+            raise InputError(f"cannot make the folder {path} ({error.strerror}): give --out") from None
+        else:
+            return path
+    raise AssertionError  # the numbers do not end
 
 
 class RunFolder:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +12,9 @@ import numpy as np
 
 from edgefw import terminal
 from edgefw.commands import summary_view
-from edgefw.errors import InputError
 from edgefw.experiments import runner
-from edgefw.records import RunFolder, Summary
+from edgefw.records import RunFolder, Summary, unused
+from edgefw.scenario.checks import check_simulable
 from edgefw.scenario.load import dump, load
 from edgefw.scenario.setup import Setup, resolve
 
@@ -38,6 +36,7 @@ def run(
 ) -> None:
     """Simulate `seeds` runs of a scenario, the scenario's seed and the ones after it."""
     first = load(name, overrides)
+    check_simulable(first)
     setup = resolve(first)  # whatever is wrong with it is said now, once, and before a folder is made
     scenarios = [load(name, [*overrides, f"seed={first.seed + i}"]) for i in range(seeds)]
     with _folders(scenarios, out) as folders:
@@ -79,7 +78,7 @@ def _finish(folder: RunFolder, outcome: runner.Outcome, setup: Setup, *, with_re
 @contextmanager
 def _folders(scenarios: Sequence[Scenario], out: str | None) -> Iterator[list[RunFolder]]:
     """Make a folder for every run; where the runs come to nothing, so do the folders."""
-    base = Path(out) if out else _unused(f"{scenarios[0].name}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
+    base = Path(out) if out else unused(Path("runs"), scenarios[0].name)
     folders: list[RunFolder] = []
     try:
         for scenario in scenarios:
@@ -93,22 +92,6 @@ def _folders(scenarios: Sequence[Scenario], out: str | None) -> Iterator[list[Ru
             with suppress(OSError):  # a seed that was finished stays in it
                 base.rmdir()
         raise
-
-
-def _unused(name: str) -> Path:
-    """Make and return runs/name, or runs/name-2 and so on where another run has begun in the same second."""
-    for number in count(1):
-        path = Path("runs") / (name if number == 1 else f"{name}-{number}")
-        try:
-            path.mkdir(parents=True)
-        except FileExistsError:
-            if not path.is_dir():
-                raise InputError(f"cannot make the folder {path}: runs is not a folder; give --out") from None
-        except OSError as error:
-            raise InputError(f"cannot make the folder {path} ({error.strerror}): give --out") from None
-        else:
-            return path
-    raise AssertionError  # the numbers do not end
 
 
 def _as_json(summaries: Sequence[Summary]) -> str:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from edgefw import terminal
 from edgefw.commands import summary_view
-from edgefw.records import SUMMARY
+from edgefw.records import SUMMARY, unused
 from edgefw.scenario.load import load
 from edgefw.scenario.setup import resolve
 from edgefw.services.network.board import Board
 from edgefw.services.network.liveview import LiveView, PlainView, View
 from edgefw.services.network.ports import loopback_places
-from edgefw.services.network.prepare import Places, check_emulable, prepare
+from edgefw.services.network.prepare import Places, check_emulable, prepare, remove_journal
 from edgefw.services.network.processes import OBSERVER, processes
 from edgefw.services.network.supervisor import ServiceError, Supervisor
 
@@ -31,7 +30,16 @@ READY_SECONDS_EACH = 2.0  # more for each one that starts at the same time
 SCORE_SECONDS = 330.0  # for the observer to find the best fixed point after the last play, with some to spare
 
 
-def run(name: str, overrides: Sequence[str], *, out: str | None, headless: bool, stay: bool) -> None:
+def run(
+    name: str,
+    overrides: Sequence[str],
+    *,
+    out: str | None,
+    headless: bool,
+    stay: bool,
+    memory: bool = False,
+    admin_port: int | None = None,
+) -> None:
     """Run a scenario as processes; write the run folder, show the summary.
 
     Raises KeyboardInterrupt where the run was cut short, after its summary was written.
@@ -39,10 +47,12 @@ def run(name: str, overrides: Sequence[str], *, out: str | None, headless: bool,
     scenario = load(name, overrides)
     check_emulable(scenario)
     path = _path(scenario, out)
-    with loopback_places(scenario.network.agents) as places:
-        _prepare(scenario, path, places)
-        session = Session(path, places, _view(scenario, places, headless=headless), stay=stay)
+    with loopback_places(scenario.network.agents, admin_port) as places:
+        _prepare(scenario, path)
+        view = _view(scenario, places, headless=headless)
+        session = Session(path, places, view, stay=stay, memory=memory)
         asyncio.run(session.run())
+    remove_journal(path)  # all have ended well: nobody will ask for what it holds
     _conclude(path, None if session.interrupted else scenario.algorithm.rounds)
 
 
@@ -59,13 +69,13 @@ def _conclude(path: Path, rounds: int | None) -> None:
 
 
 def _path(scenario: Scenario, out: str | None) -> Path:
-    return Path(out or f"runs/{scenario.name}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
+    return Path(out) if out else unused(Path("runs"), scenario.name)
 
 
-def _prepare(scenario: Scenario, path: Path, places: Places) -> None:
+def _prepare(scenario: Scenario, path: Path) -> None:
     """Make the run folder; the data are not kept in memory while the services run."""
     with terminal.status("preparing the run"):
-        prepare(resolve(scenario), path, places)
+        prepare(resolve(scenario), path)
 
 
 def _view(scenario: Scenario, places: Places, *, headless: bool) -> View:
@@ -77,9 +87,9 @@ def _view(scenario: Scenario, places: Places, *, headless: bool) -> View:
 class Session:
     """One run of the services, from their start to their end."""
 
-    def __init__(self, path: Path, places: Places, view: View, *, stay: bool) -> None:
+    def __init__(self, path: Path, places: Places, view: View, *, stay: bool, memory: bool) -> None:
         self._path, self._places, self._view, self._stays = path, places, view, stay
-        self._services = processes(path, places, stay=stay)
+        self._services = processes(path, places, stay=stay, memory=memory)
         self._supervisor = Supervisor(path / "logs")
         self._over = False  # whether the run has come to its end, though services may stay up
         self.interrupted = False
@@ -115,10 +125,11 @@ class Session:
     async def _start(self) -> None:
         """Start the services in order; agents begin to play when they have found each other."""
         supervisor, services = self._supervisor, self._services
-        await self._view.refresh("starting broker and observer")
-        await supervisor.start([services.broker])
+        await self._view.refresh("starting observer and broker")
         await supervisor.start([services.observer])
+        await supervisor.start([services.broker])
         await supervisor.ready(READY_SECONDS + 2 * READY_SECONDS_EACH)
+        self._view.announce(f"change delays: edgefw delay --help, or http://{self._admin()}/docs")
         await self._view.refresh("starting agents")
         await supervisor.start(services.agents)
         await supervisor.ready(READY_SECONDS + len(services.agents) * READY_SECONDS_EACH)
@@ -146,6 +157,9 @@ class Session:
     async def _follow(self, phase: str) -> None:
         await self._view.refresh(phase)
         await self._supervisor.wait(self._view.tick)
+
+    def _admin(self) -> str:
+        return f"{self._places.broker.host}:{self._places.admin}"
 
     def _metrics(self) -> str:
         named = [("broker", self._places.broker), (OBSERVER, self._places.observer)]

@@ -1,13 +1,15 @@
-"""What each service is handed when it starts: plain files, so that an agent loads nothing it can spare.
+"""What an agent is told when it joins: plain data, so that it loads nothing it can spare.
 
-An agent reads one JSON file and its own shard. It needs neither the scenario's model nor the graph's library.
+It needs neither the scenario's model nor the graph's library nor anybody else's samples.
 """
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -17,7 +19,6 @@ from edgefw.problem.dataset import Dataset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class AgentConfig:
     """All that the process of one agent has to know."""
 
     spec: AgentSpec
-    digest: str
+    digest: str  # what everyone calls the run by
     rounds: int
     clock: str  # wall | rounds
     pace: float  # seconds a round, 0 for as fast as it goes
@@ -49,50 +50,45 @@ class AgentConfig:
     in_order: bool  # whether the stream is read in the shard's order (drifting data)
     classes: int
     scale: float
-    listen: Place
     peers: Mapping[int, str]  # neighbour -> address
     broker: str
-    observer: str
 
-    def save(self, path: Path) -> None:
-        """Write the configuration."""
-        path.write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
+    def to_json(self) -> str:
+        """Return the configuration as text."""
+        return json.dumps(asdict(self))
 
     @classmethod
-    def read(cls, path: Path) -> AgentConfig:
-        """Read what `save` wrote."""
+    def from_json(cls, text: str | bytes) -> AgentConfig:
+        """Return the configuration of a text that `to_json` made."""
         try:
-            fields = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, json.JSONDecodeError) as error:
-            raise InputError(f"cannot read the agent's configuration {path}: {error}") from None
+            fields = json.loads(text)
+        except ValueError as error:
+            raise InputError(f"this is no configuration of an agent: {error}") from None
         spec = fields.pop("spec")
         spec |= {
             "weights": _by_id(spec["weights"]),
             "shape": tuple(spec["shape"]),
             "steps": tuple(spec["steps"]),
         }
-        places: dict[str, Any] = {
-            "listen": Place(**fields.pop("listen")),
-            "peers": _by_id(fields.pop("peers")),
-        }
-        return cls(spec=AgentSpec(**spec), **places, **fields)
+        return cls(spec=AgentSpec(**spec), peers=_by_id(fields.pop("peers")), **fields)
 
 
 def _by_id(mapping: Mapping[str, Any]) -> dict[int, Any]:
     return {int(key): value for key, value in mapping.items()}
 
 
-def save_shard(path: Path, features: np.ndarray, labels: np.ndarray) -> None:
-    """Write an agent's samples, (size, m) and (size,)."""
-    with path.open("wb") as file:
-        np.savez(file, features=features, labels=labels)
+def pack_shard(features: np.ndarray, labels: np.ndarray) -> memoryview:
+    """Return an agent's samples, (size, m) and (size,), as bytes."""
+    buffer = io.BytesIO()
+    np.savez(buffer, features=features, labels=labels)
+    return buffer.getbuffer()
 
 
-def load_shard(path: Path, config: AgentConfig) -> Dataset:
-    """Read an agent's samples as a data set of their own."""
+def unpack_shard(packed: bytes, config: AgentConfig) -> Dataset:
+    """Return an agent's samples as a data set of their own."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with np.load(io.BytesIO(packed), allow_pickle=False) as stored:
             features, labels = stored["features"], stored["labels"]
-    except (OSError, KeyError, ValueError) as error:
-        raise InputError(f"cannot read the agent's shard {path}: {error}") from None
-    return Dataset(path.stem, features, labels, config.classes, config.scale)
+    except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
+        raise InputError(f"these are no samples of an agent: {error}") from None
+    return Dataset(f"agent-{config.spec.agent}", features, labels, config.classes, config.scale)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import uvloop
 
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
     from edgefw.services.config import Place
+    from edgefw.telemetry.endpoint import Targets
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Stop = asyncio.Event
 Service = Callable[[Stop], Awaitable[None]]
 
@@ -35,6 +37,18 @@ def run_service(name: str, service: Service) -> int:
         log.error("%s", error)  # noqa: TRY400 - one line, no traceback: it says what to do
         return error.exit_code
     return 0
+
+
+async def unless(stop: Stop, work: Coroutine[Any, Any, T]) -> T | None:
+    """Return what some work comes to, or None where `stop` comes first: then the work is given up."""
+    working, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        for task in (working, stopped):
+            task.cancel()
+        await asyncio.gather(working, stopped, return_exceptions=True)
 
 
 async def _until_stopped(service: Service) -> None:
@@ -53,9 +67,9 @@ def _ask_to_stop(stop: Stop, number: int) -> None:
 class Server:
     """The gRPC server of a service and the HTTP endpoint beside it."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: CollectorRegistry, targets: Targets | None = None) -> None:
         self._grpc, self._ready = GrpcServer(), False
-        self._endpoint = Endpoint(registry, lambda: self._ready)
+        self._endpoint = Endpoint(registry, lambda: self._ready, targets)
 
     async def start(self, listen: Place, servicers: Sequence[tuple[str, AddServicer]]) -> None:
         """Listen with these servicers, by their full names in the protos; `ready` comes after."""

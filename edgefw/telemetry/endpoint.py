@@ -1,10 +1,14 @@
-"""A small HTTP endpoint for machines: /metrics for Prometheus, /healthz for whoever asks."""
+"""A small HTTP endpoint for machines: /metrics for Prometheus, /healthz for whoever asks.
+
+The observer, who knows everyone, also has /targets: where Prometheus finds the others.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
@@ -13,15 +17,19 @@ if TYPE_CHECKING:
 
     from prometheus_client import CollectorRegistry
 
+    Targets = Callable[[], list[dict[str, Any]]]
+
 _LONGEST_REQUEST = 16_384
 _PATIENCE = 5.0
 
 
 class Endpoint:
-    """Answers GET /metrics and GET /healthz; everything else is refused."""
+    """Answers GET /metrics, GET /healthz and, where there are `targets`, GET /targets."""
 
-    def __init__(self, registry: CollectorRegistry, healthy: Callable[[], bool]) -> None:
-        self._registry, self._healthy = registry, healthy
+    def __init__(
+        self, registry: CollectorRegistry, healthy: Callable[[], bool], targets: Targets | None = None
+    ) -> None:
+        self._registry, self._healthy, self._targets = registry, healthy, targets
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> int:
@@ -58,6 +66,8 @@ class Endpoint:
             healthy = self._healthy()
             status = HTTPStatus.OK if healthy else HTTPStatus.SERVICE_UNAVAILABLE
             return _response(status, b"ok\n" if healthy else b"not ready\n")
+        if path == "/targets" and self._targets is not None:
+            return _response(HTTPStatus.OK, json.dumps(self._targets()).encode(), "application/json")
         return _response(HTTPStatus.NOT_FOUND, b"there are /metrics and /healthz\n")
 
 

@@ -6,17 +6,19 @@ import math
 from importlib.metadata import version
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
 
 _ROUND_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _WAIT_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
 _DELAY_BUCKETS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0)
-_LATENESS_BUCKETS = (0.001, 0.002, 0.003, 0.004, 0.006, 0.008, 0.012, 0.025, 0.05, 0.1, 0.5, 2.0)
+_FSYNC_BUCKETS = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1.0)
+_LATENESS_BUCKETS = (*(i / 1000 for i in range(1, 13)), 0.016, 0.025, 0.05, 0.1, 0.25, 0.5, 2.0)
 
 
 def new_registry(role: str) -> CollectorRegistry:
-    """Return a registry of this service alone, with what was built and which role it has."""
+    """Return a registry of this service alone: what was built, which role it has, what the process uses."""
     registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
     Info("edgefw_build", "What is running.", registry=registry).info(
         {"version": version("edgefw"), "role": role}
     )
@@ -130,6 +132,12 @@ class BrokerMetrics:
             buckets=_LATENESS_BUCKETS,
             registry=registry,
         )
+        self.fsync = Histogram(
+            "edgefw_broker_journal_fsync_seconds",
+            "Commit of a group of feedbacks to the journal.",
+            buckets=_FSYNC_BUCKETS,
+            registry=registry,
+        )
         self.accepted = Counter("edgefw_broker_accepted_total", "Feedback taken over.", **link)
         self.delivered = Counter(
             "edgefw_broker_delivered_total", "Feedback acknowledged by its agent.", **link
@@ -137,6 +145,15 @@ class BrokerMetrics:
         self.redelivered = Counter("edgefw_broker_redelivered_total", "Feedback sent again.", **link)
         self.rejected = Counter(
             "edgefw_broker_rejected_total", "Requests refused.", ["agent", "reason"], registry=registry
+        )
+        self.limit = Gauge(
+            "edgefw_broker_queue_limit",
+            "How much feedback may be pending, on a link and in all.",
+            ["scope"],
+            registry=registry,
+        )
+        self.plan_changes = Counter(
+            "edgefw_broker_plan_changes_total", "Changes of the delay plan.", registry=registry
         )
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 
-from edgefw.errors import BrokerRefusalError
+from edgefw.errors import BrokerRefusalError, RunOverError
 from edgefw.transport.backoff import Backoff
 from edgefw.transport.server import CHANNEL_OPTIONS, LARGEST_PAYLOAD
+from edgefw.transport.submissions import Submissions
 from edgefw.v1 import broker_service_pb2, broker_service_pb2_grpc
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ _DEADLINE = 10.0  # seconds for one try of one call
 _AGAIN = (
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.CANCELLED,  # by a broker that is stopping
+    grpc.StatusCode.INTERNAL,  # this side's own, for a stream that broke while it was written to
     grpc.StatusCode.RESOURCE_EXHAUSTED,  # the broker is full: wait, nothing is dropped
 )
 
@@ -43,13 +46,15 @@ class BrokerClient:
         self._address, self._agent, self._digest = address, agent, digest
         self._channel = grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS)
         self._stub = broker_service_pb2_grpc.BrokerServiceStub(self._channel)
+        self._submissions = Submissions(self._stub, self._retry_or_raise)
 
     async def close(self) -> None:
         """End the connection."""
+        await self._submissions.close()
         await self._channel.close()
 
-    async def submit(self, round_: int, payload: bytes, norm: float) -> None:
-        """Hand over the feedback of a round; returns when the broker has it."""
+    async def submit(self, round_: int, payload: bytes, norm: float) -> broker_service_pb2.SubmitResponse:
+        """Hand over the feedback of a round; returns when the broker has it for good."""
         if len(payload) > LARGEST_PAYLOAD:
             raise BrokerRefusalError(
                 f"the feedback of round {round_} has {len(payload)} bytes, at most {LARGEST_PAYLOAD} can be "
@@ -58,7 +63,7 @@ class BrokerClient:
         request = broker_service_pb2.SubmitRequest(
             agent=self._agent, round=round_, scenario_digest=self._digest, payload=payload, norm=norm
         )
-        await self._insist(f"submit round {round_}", lambda: self._stub.Submit(request, timeout=_DEADLINE))
+        return await self._submissions.submit(request)
 
     async def collect(self, round_: int) -> list[Delivery]:
         """Return F_t, all that arrives in round t (rounds clock)."""
@@ -107,6 +112,8 @@ class BrokerClient:
             await backoff.pause()
 
     def _retry_or_raise(self, what: str, error: grpc.aio.AioRpcError) -> None:
+        if error.code() is grpc.StatusCode.NOT_FOUND:
+            raise RunOverError(f"the broker serves another run: {error.details()}") from None
         if error.code() not in _AGAIN:
             raise BrokerRefusalError(
                 f"the broker refuses to {what}: {error.code().name}: {error.details()}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from edgefw.core.messages import Score
+from edgefw.errors import RunOverError
 from edgefw.transport.backoff import Backoff
 from edgefw.transport.codec import encode_array
 from edgefw.transport.server import CHANNEL_OPTIONS
@@ -72,6 +73,8 @@ class ObserverClient:
                 try:
                     await self._converse(call)
                 except grpc.aio.AioRpcError as error:
+                    if error.code() is grpc.StatusCode.FAILED_PRECONDITION:
+                        raise RunOverError(f"the observer refuses reports: {error.details()}") from None
                     log.warning("observer at %s: %s: %s", self._address, error.code().name, error.details())
                 except asyncio.InvalidStateError:
                     pass  # the call ended while it was written to: the next read would have said so

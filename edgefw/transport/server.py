@@ -15,6 +15,7 @@ LARGEST_PAYLOAD = LARGEST_MESSAGE - 1024  # room for the envelope: what was acce
 CHANNEL_OPTIONS: Sequence[tuple[str, int]] = (
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
     ("grpc.max_send_message_length", LARGEST_MESSAGE),
+    ("grpc.enable_http_proxy", 0),  # a proxy of the user's is for the internet, not for services of a run
     ("grpc.so_reuseport", 0),  # a taken port is an error, not a silent share
     ("grpc.initial_reconnect_backoff_ms", 50),  # services of a run start together: try again at once
     ("grpc.min_reconnect_backoff_ms", 50),

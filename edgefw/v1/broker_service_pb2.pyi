@@ -21,12 +21,16 @@ class SubmitRequest(_message.Message):
     def __init__(self, agent: _Optional[int] = ..., round: _Optional[int] = ..., scenario_digest: _Optional[str] = ..., payload: _Optional[bytes] = ..., norm: _Optional[float] = ...) -> None: ...
 
 class SubmitResponse(_message.Message):
-    __slots__ = ("requested_delay", "dropped")
+    __slots__ = ("requested_delay", "dropped", "agent", "round")
     REQUESTED_DELAY_FIELD_NUMBER: _ClassVar[int]
     DROPPED_FIELD_NUMBER: _ClassVar[int]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    ROUND_FIELD_NUMBER: _ClassVar[int]
     requested_delay: float
     dropped: bool
-    def __init__(self, requested_delay: _Optional[float] = ..., dropped: _Optional[bool] = ...) -> None: ...
+    agent: int
+    round: int
+    def __init__(self, requested_delay: _Optional[float] = ..., dropped: _Optional[bool] = ..., agent: _Optional[int] = ..., round: _Optional[int] = ...) -> None: ...
 
 class SubscribeRequest(_message.Message):
     __slots__ = ("subscription", "acknowledgement")

@@ -35,7 +35,7 @@ class BrokerServiceStub:
         Args:
             channel: A grpc.Channel.
         """
-        self.Submit = channel.unary_unary(
+        self.Submit = channel.stream_stream(
                 '/edgefw.v1.BrokerService/Submit',
                 request_serializer=edgefw_dot_v1_dot_broker__service__pb2.SubmitRequest.SerializeToString,
                 response_deserializer=edgefw_dot_v1_dot_broker__service__pb2.SubmitResponse.FromString,
@@ -56,8 +56,9 @@ class BrokerServiceServicer:
     """Holds feedback back. It does not know what it carries.
     """
 
-    def Submit(self, request, context):
-        """Takes over the feedback of one round; acknowledged means kept.
+    def Submit(self, request_iterator, context):
+        """Takes over feedback; each is answered when it is kept, in the order of submission. A refusal ends the
+        stream: what was not answered by then may be submitted again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -80,7 +81,7 @@ class BrokerServiceServicer:
 
 def add_BrokerServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Submit': grpc.unary_unary_rpc_method_handler(
+            'Submit': grpc.stream_stream_rpc_method_handler(
                     servicer.Submit,
                     request_deserializer=edgefw_dot_v1_dot_broker__service__pb2.SubmitRequest.FromString,
                     response_serializer=edgefw_dot_v1_dot_broker__service__pb2.SubmitResponse.SerializeToString,
@@ -108,7 +109,7 @@ class BrokerService:
     """
 
     @staticmethod
-    def Submit(request,
+    def Submit(request_iterator,
             target,
             options=(),
             channel_credentials=None,
@@ -118,8 +119,8 @@ class BrokerService:
             wait_for_ready=None,
             timeout=None,
             metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
+        return grpc.experimental.stream_stream(
+            request_iterator,
             target,
             '/edgefw.v1.BrokerService/Submit',
             edgefw_dot_v1_dot_broker__service__pb2.SubmitRequest.SerializeToString,

@@ -7,6 +7,32 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class JoinRequest(_message.Message):
+    __slots__ = ("agent", "address", "metrics_port")
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    METRICS_PORT_FIELD_NUMBER: _ClassVar[int]
+    agent: int
+    address: str
+    metrics_port: int
+    def __init__(self, agent: _Optional[int] = ..., address: _Optional[str] = ..., metrics_port: _Optional[int] = ...) -> None: ...
+
+class JoinResponse(_message.Message):
+    __slots__ = ("joined", "samples")
+    JOINED_FIELD_NUMBER: _ClassVar[int]
+    SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    joined: Joined
+    samples: bytes
+    def __init__(self, joined: _Optional[_Union[Joined, _Mapping]] = ..., samples: _Optional[bytes] = ...) -> None: ...
+
+class Joined(_message.Message):
+    __slots__ = ("identity", "configuration")
+    IDENTITY_FIELD_NUMBER: _ClassVar[int]
+    CONFIGURATION_FIELD_NUMBER: _ClassVar[int]
+    identity: str
+    configuration: bytes
+    def __init__(self, identity: _Optional[str] = ..., configuration: _Optional[bytes] = ...) -> None: ...
+
 class ReportRequest(_message.Message):
     __slots__ = ("reporter", "play")
     REPORTER_FIELD_NUMBER: _ClassVar[int]

@@ -35,6 +35,11 @@ class ObserverServiceStub:
         Args:
             channel: A grpc.Channel.
         """
+        self.Join = channel.unary_stream(
+                '/edgefw.v1.ObserverService/Join',
+                request_serializer=edgefw_dot_v1_dot_observer__service__pb2.JoinRequest.SerializeToString,
+                response_deserializer=edgefw_dot_v1_dot_observer__service__pb2.JoinResponse.FromString,
+                _registered_method=True)
         self.Report = channel.stream_stream(
                 '/edgefw.v1.ObserverService/Report',
                 request_serializer=edgefw_dot_v1_dot_observer__service__pb2.ReportRequest.SerializeToString,
@@ -46,6 +51,13 @@ class ObserverServiceServicer:
     """Scores plays and keeps the record of a run.
     """
 
+    def Join(self, request, context):
+        """Makes a process a part of the run. Answered when everyone has joined: by then each is known by its address.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Report(self, request_iterator, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -55,6 +67,11 @@ class ObserverServiceServicer:
 
 def add_ObserverServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
+            'Join': grpc.unary_stream_rpc_method_handler(
+                    servicer.Join,
+                    request_deserializer=edgefw_dot_v1_dot_observer__service__pb2.JoinRequest.FromString,
+                    response_serializer=edgefw_dot_v1_dot_observer__service__pb2.JoinResponse.SerializeToString,
+            ),
             'Report': grpc.stream_stream_rpc_method_handler(
                     servicer.Report,
                     request_deserializer=edgefw_dot_v1_dot_observer__service__pb2.ReportRequest.FromString,
@@ -71,6 +88,33 @@ def add_ObserverServiceServicer_to_server(servicer, server):
 class ObserverService:
     """Scores plays and keeps the record of a run.
     """
+
+    @staticmethod
+    def Join(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/edgefw.v1.ObserverService/Join',
+            edgefw_dot_v1_dot_observer__service__pb2.JoinRequest.SerializeToString,
+            edgefw_dot_v1_dot_observer__service__pb2.JoinResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
 
     @staticmethod
     def Report(request_iterator,

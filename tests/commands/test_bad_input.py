@@ -86,6 +86,11 @@ def simulate(refused: Refused, *overrides: str, scenario: str = "default") -> st
         (["algorithm.name=mfw", "network.agents=1"], ["algorithm.name is mfw", "algorithm.name=delmfw"]),
         (["pace=asap"], ["pace is asap", "delays.0", "pace=250ms"]),
         (["pace=5"], ["pace: 5 has no unit", "750ms"]),
+        (
+            ["delays=[{type: adversary, strategy: largest, period: 5s}]"],
+            ["delays.0.strategy is largest", "norms", "`edgefw up`"],
+        ),
+        (["delays=[{type: latency, trace: no.csv}]"], ["delays.0.trace: there is no trace file no.csv"]),
         (["delays.0.type=latecy"], ["delays.0.type", "'latecy'", "did you mean 'latency'?"]),
         (
             ["network.topology=edges", "delays=[]", "network.agents=4", "network.edges=[[0, 1], [2, 3]]"],

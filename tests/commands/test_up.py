@@ -60,10 +60,10 @@ def stand_in(name, place, stay, lasting=False):
     arguments = (sys.executable, {stand_in!r}, name, place.address, {diary!r}, *TRAITS.get(name, ()))
     return Command(name, arguments, place.address, lasting or stay)
 
-def processes(path, places, *, stay):
+def processes(path, places, *, stay, memory):
     agents = tuple(stand_in(f"agent-{{i}}", place, stay) for i, place in enumerate(places.agents))
     broker = stand_in("broker", places.broker, stay, lasting=True)
-    return Processes(broker, stand_in("observer", places.observer, stay), agents)
+    return Processes(stand_in("observer", places.observer, stay), broker, agents)
 
 up.processes = processes
 sys.exit(cli.main({arguments!r}))
@@ -191,7 +191,7 @@ def test_a_dead_service_is_named_and_the_rest_is_stopped(up: Up) -> None:
     assert "edgefw: agent-1 ended with exit code 3" in up.err()
     assert "went very wrong" in up.err()
     assert "Traceback" not in up.err()
-    assert up.names("down") == ["agent-0", "observer", "broker"]
+    assert up.names("down") == ["agent-0", "broker", "observer"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -200,7 +200,7 @@ def test_an_interrupted_run_stops_in_order_and_has_its_summary(up: Up, number: s
     _until(lambda: len(up.names("up")) == 4)
     up.signal(number)
     assert up.end() == 130
-    assert up.names("down")[2:] == ["observer", "broker"]
+    assert up.names("down")[2:] == ["broker", "observer"]
     assert json.loads((up.path / "run" / "summary.json").read_text())["total_loss"] == 12.34
     assert "12.34" in up.out()
     assert up.err().endswith("edgefw: interrupted\n")
@@ -221,7 +221,7 @@ def test_ctrl_c_at_the_terminal_is_for_the_parent_alone(up: Up) -> None:
     shown = up.read_terminal()
     assert up.end() == 130
     assert "stopping all services" in shown
-    assert up.names("down")[2:] == ["observer", "broker"]  # SIGINT would have ended them in any order
+    assert up.names("down")[2:] == ["broker", "observer"]  # SIGINT would have ended them in any order
     logs = [path.read_text() for path in (up.path / "run" / "logs").iterdir()]
     assert all("stopping: SIGTERM" in log and "SIGINT" not in log for log in logs)
 
@@ -259,7 +259,7 @@ def test_a_terminal_shows_a_living_table(up: Up) -> None:
     up.start({"agent-0": ("ends",), "agent-1": ("ends",), "observer": ("ends",)}, terminal=True)
     shown = up.read_terminal()
     assert up.end() == 0
-    assert "starting broker and observer" in shown
+    assert "starting observer and broker" in shown
     assert "running" in shown
     assert "observed" in shown
 

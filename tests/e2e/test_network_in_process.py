@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING, Any
 import grpc
 import numpy as np
 import pytest
+from loopback_broker import broker
 
 from edgefw.core.lockstep import sweep
 from edgefw.core.messages import Feedback, observe
 from edgefw.problem.dataset import Dataset
 from edgefw.problem.delay import ArrivalBook
 from edgefw.scenario.load import validate
-from edgefw.scenario.plan import delay_plan
 from edgefw.scenario.setup import Setup, resolve
 from edgefw.services.agent.service import AgentService
-from edgefw.services.broker import service as broker
-from edgefw.services.broker.hold import RoundsHold, Taken
+from edgefw.services.broker import process
+from edgefw.services.broker.hold import RoundsHold, Taken, make_hold
+from edgefw.services.broker.limits import limits_of
+from edgefw.services.broker.plan import scenario_plan
 from edgefw.services.config import AgentConfig, Place
 from edgefw.services.network.ports import loopback_places
 from edgefw.simulator import arrived
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
 
     from edgefw.problem.feasible.base import Real
     from edgefw.services.broker.hold import Hold
-    from edgefw.services.network.prepare import Places
 
 pytestmark = pytest.mark.xdist_group("machine")  # measures or fills the machine: one at a time
 
@@ -93,6 +94,11 @@ def make_setup(**fields: Any) -> Setup:
     return resolve(validate(document, source="test"), data)
 
 
+def hold_of(setup: Setup, kind: type[RoundsHold] | None = None) -> Hold:
+    plan, limits = scenario_plan(setup.scenario), limits_of(setup.scenario)
+    return make_hold(plan, limits) if kind is None else kind(plan, limits)
+
+
 def agent_service(setup: Setup, i: int, places: Sequence[Place], others: tuple[str, str]) -> AgentService:
     shard = setup.streams[i].shard
     data = Dataset("shard", setup.dataset.features[shard], setup.dataset.labels[shard], 3, 1 / 255)
@@ -108,29 +114,21 @@ def agent_service(setup: Setup, i: int, places: Sequence[Place], others: tuple[s
         in_order=False,
         classes=3,
         scale=1 / 255,
-        listen=places[i],
         peers={j: places[j].address for j in setup.graph.neighbours(i)},
         broker=others[0],
-        observer=others[1],
     )
-    return AgentService(config, data)
+    return AgentService(config, data, places[i], others[1])
 
 
 async def emulate(setup: Setup, hold: Hold) -> Recorder:
-    with loopback_places(N) as places:
-        return await _emulate(setup, hold, places)
-
-
-async def _emulate(setup: Setup, hold: Hold, places: Places) -> Recorder:
     recorder, server, stop = Recorder(setup.feasible.shape), GrpcServer(), asyncio.Event()
     add = partial(observer_service_pb2_grpc.add_ObserverServiceServicer_to_server, recorder)
     observer = await server.start("127.0.0.1:0", [("edgefw.v1.ObserverService", add)])
-    serving = asyncio.create_task(broker.serve(setup.scenario, places.broker, stop, hold))
-    others = (places.broker.address, f"127.0.0.1:{observer}")
-    async with asyncio.timeout(60):
-        await asyncio.gather(*(agent_service(setup, i, places.agents, others).serve(stop) for i in range(N)))
-    stop.set()
-    await serving
+    with loopback_places(N) as places:
+        async with asyncio.timeout(60), broker(setup.scenario, hold) as client:
+            others = (client.address, f"127.0.0.1:{observer}")
+            services = [agent_service(setup, i, places.agents, others) for i in range(N)]
+            await asyncio.gather(*(service.serve(stop) for service in services))
     await server.stop()
     return recorder
 
@@ -150,7 +148,7 @@ def in_memory(setup: Setup) -> Plays:
 
 def test_services_and_memory_play_the_same_bits() -> None:
     setup = make_setup()
-    recorder = asyncio.run(emulate(setup, broker.make_hold(setup.scenario)))
+    recorder = asyncio.run(emulate(setup, hold_of(setup)))
     expected = in_memory(setup)
     assert recorder.plays.keys() == expected.keys()
     assert all(recorder.plays[key].tobytes() == expected[key].tobytes() for key in expected)
@@ -159,8 +157,7 @@ def test_services_and_memory_play_the_same_bits() -> None:
 def test_feedback_really_comes_through_the_broker() -> None:
     setup = make_setup()
     honest = in_memory(setup)
-    hold = Altering(N, setup.rounds, delay_plan(setup.scenario))
-    altered = asyncio.run(emulate(setup, hold)).plays
+    altered = asyncio.run(emulate(setup, hold_of(setup, Altering))).plays
     same = {key for key in honest if honest[key].tobytes() == altered[key].tobytes()}
     assert {key for key in honest if key[0] <= 2} <= same  # what came before is as it was
     assert (3, 2) not in same  # the play after the altered feedback is not
@@ -168,7 +165,7 @@ def test_feedback_really_comes_through_the_broker() -> None:
 
 def test_a_dropped_link_stays_empty() -> None:
     setup = make_setup(delays=[{"agents": [1], "type": "drop"}])
-    recorder = asyncio.run(emulate(setup, broker.make_hold(setup.scenario)))
+    recorder = asyncio.run(emulate(setup, hold_of(setup)))
     assert all(recorder.arrivals[t, 1] == [] for t in range(1, ROUNDS + 1))
     assert all(recorder.arrivals[t, 0] == [t - 1] for t in range(2, ROUNDS + 1))
 
@@ -193,7 +190,8 @@ def test_a_client_not_written_here_can_list_services_and_ask_for_health() -> Non
 
     async def ask(place: Place) -> tuple[str, str]:
         setup, stop = make_setup(), asyncio.Event()
-        serving = asyncio.create_task(broker.serve(setup.scenario, place, stop))
+        options = process.BrokerOptions(place, journal=None)
+        serving = asyncio.create_task(process.serve(setup.scenario, "digest/run", options, stop))
         async with asyncio.timeout(60), grpc.aio.insecure_channel(place.address) as channel:
             await channel.channel_ready()
             url = f"http://{place.address}"

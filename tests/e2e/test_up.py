@@ -61,7 +61,6 @@ def test_a_run_by_rounds_agrees_with_simulator_and_replay(start: Start) -> None:
     assert f"{run.summary()['total_loss']:.2f}" in run.out()
     assert {path.name for path in run.path.iterdir()} == {
         "logs",
-        "prepared",
         "run.sqlite",
         "scenario.yaml",
         "summary.json",

@@ -125,8 +125,9 @@ class Emulated:
 
     def service(self, name: str) -> psutil.Process:
         """Return the process of a service by its name, such as agent-3."""
-        word = f"{name}.json" if name.startswith("agent") else name
-        found = [p for p in self.children() if any(part.endswith(word) for part in p.cmdline()[3:])]
+        kind, _, number = name.partition("-")
+        words = ["-m", "edgefw", kind, *(("--agent", number) if number else ())]
+        found = [p for p in self.children() if p.cmdline()[1 : 1 + len(words)] == words]
         assert len(found) == 1, [p.cmdline() for p in self.children()]
         return found[0]
 

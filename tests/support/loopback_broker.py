@@ -13,7 +13,9 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from edgefw.scenario.load import validate
-from edgefw.services.broker.service import SERVICE, Broker, make_hold
+from edgefw.services.broker.journal import open_journal
+from edgefw.services.broker.restore import make_or_restore
+from edgefw.services.broker.service import SERVICE, Broker
 from edgefw.telemetry.metrics import BrokerMetrics
 from edgefw.transport.server import CHANNEL_OPTIONS, GrpcServer
 from edgefw.v1 import broker_service_pb2 as pb
@@ -21,21 +23,26 @@ from edgefw.v1 import broker_service_pb2_grpc as stubs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
+    from pathlib import Path
 
     from edgefw.scenario.model import Scenario
+    from edgefw.services.broker.control import Control
     from edgefw.services.broker.hold import Hold
+    from edgefw.services.broker.journal import Journal, Tuning
 
 PATIENCE = 20.0
 
 
-def scenario(clock: str = "wall", *delays: dict[str, Any], agents: int = 3, rounds: int = 20) -> Scenario:
+def scenario(
+    clock: str = "wall", *delays: dict[str, Any], agents: int = 3, rounds: int = 20, **fields: Any
+) -> Scenario:
     document = {
         "network": {"agents": agents},
         "algorithm": {"horizon": rounds},
         "clock": clock,
         "delays": list(delays),
     }
-    return validate(document, source="test")
+    return validate(document | fields, source="test")
 
 
 @dataclass
@@ -46,11 +53,18 @@ class Client:
     digest: str
     registry: CollectorRegistry
     stop: asyncio.Event
+    control: Control
+    hold: Hold
+    port: int
 
-    async def submit(
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def request(
         self, s: int, payload: bytes | None = None, agent: int = 0, **fields: Any
-    ) -> pb.SubmitResponse:
-        """Submit a payload, or one that says what it is; `fields` go into the request as they are."""
+    ) -> pb.SubmitRequest:
+        """Return a submission of a payload, or of one that says what it is; `fields` go in as they are."""
         request: dict[str, Any] = {
             "agent": agent,
             "round": s,
@@ -58,14 +72,29 @@ class Client:
             "payload": b"feedback %d of %d" % (s, agent) if payload is None else payload,
             "norm": 1.0,
         }
-        message = pb.SubmitRequest(**(request | fields))
-        answer: pb.SubmitResponse = await self.stub.Submit(message, timeout=PATIENCE)
+        return pb.SubmitRequest(**(request | fields))
+
+    async def submit(
+        self, s: int, payload: bytes | None = None, agent: int = 0, **fields: Any
+    ) -> pb.SubmitResponse:
+        """Submit one feedback on a stream of its own, to its end."""
+        stream = self.submissions()
+        answer = await stream.submit(self.request(s, payload, agent, **fields))
+        await stream.call.done_writing()
+        assert await stream.call.read() is grpc.aio.EOF
         return answer
 
+    def submissions(self) -> Submissions:
+        """Open a stream for many of them."""
+        return Submissions(self.stub.Submit(timeout=PATIENCE))
+
     async def collect(self, t: int, agent: int = 0, **fields: Any) -> list[int]:
+        return [delivery.round for delivery in await self.collected(t, agent, **fields)]
+
+    async def collected(self, t: int, agent: int = 0, **fields: Any) -> list[pb.Delivery]:
         request: dict[str, Any] = {"agent": agent, "round": t, "scenario_digest": self.digest}
         call = self.stub.Collect(pb.CollectRequest(**(request | fields)), timeout=PATIENCE)
-        return [answer.delivery.round async for answer in call]
+        return [answer.delivery async for answer in call]
 
     async def subscribe(self, agent: int = 0) -> Subscription:
         call = self.stub.Subscribe(timeout=PATIENCE)
@@ -77,6 +106,24 @@ class Client:
 
     def sample(self, name: str, **labels: str) -> float | None:
         return self.registry.get_sample_value(f"edgefw_broker_{name}", labels)
+
+
+@dataclass
+class Submissions:
+    call: Any
+
+    async def submit(self, request: pb.SubmitRequest) -> pb.SubmitResponse:
+        await self.send(request)
+        return await self.answer()
+
+    async def send(self, *requests: pb.SubmitRequest) -> None:
+        for request in requests:
+            await self.call.write(request)
+
+    async def answer(self) -> pb.SubmitResponse:
+        answer: pb.SubmitResponse = await self.call.read()
+        assert answer is not grpc.aio.EOF
+        return answer
 
 
 @dataclass
@@ -95,17 +142,35 @@ class Subscription:
 
 
 @asynccontextmanager
-async def broker(plan: Scenario, hold: Hold | None = None) -> AsyncIterator[Client]:
+async def broker(
+    plan: Scenario,
+    hold: Hold | None = None,
+    *,
+    folder: Path | None = None,
+    tuning: Tuning | None = None,
+    journal: Journal | None = None,
+    port: int = 0,
+) -> AsyncIterator[Client]:
+    """Run a broker that keeps what it holds in memory, in a folder, or in a journal of the test's own."""
     registry, server, stop = CollectorRegistry(), GrpcServer(), asyncio.Event()
-    servicer = Broker(plan.digest, hold or make_hold(plan), BrokerMetrics(registry))
+    metrics = BrokerMetrics(registry)
+    kept = journal or open_journal(folder and folder / "journal.sqlite", plan.digest, metrics, tuning)
+    hold = hold or make_or_restore(plan, kept)
+    servicer = Broker(plan.digest, hold, kept, metrics, registry)
     add = partial(stubs.add_BrokerServiceServicer_to_server, servicer)
-    port = await server.start("127.0.0.1:0", [(SERVICE, add)])
+    port = await server.start(f"127.0.0.1:{port}", [(SERVICE, add)])
     running = asyncio.create_task(servicer.run(stop))
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=CHANNEL_OPTIONS) as channel:
-        yield Client(stubs.BrokerServiceStub(channel), plan.digest, registry, stop)
+    await asyncio.sleep(0)
+    try:
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=CHANNEL_OPTIONS) as channel:
+            stub = stubs.BrokerServiceStub(channel)
+            yield Client(stub, plan.digest, registry, stop, servicer.control, hold, port)
+    finally:
         stop.set()
-        await running
+        await asyncio.wait({running})
         await server.stop()
+        await kept.close()
+        running.result()
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:

@@ -120,6 +120,11 @@ class Reporter:
             return await self.call.code(), await self.call.details()
 
 
+def identity(setup: Setup, run: str = "run") -> str:
+    """Return what agents call a run by; its folder's name is `run`."""
+    return f"{setup.scenario.digest}/{run}"
+
+
 async def report_all(address: str, digest: str, agent: int, rounds: Sequence[Sequence[Played]]) -> list[Any]:
     """Report an agent's part of some rounds and return all answers."""
     async with grpc.aio.insecure_channel(address) as channel:
@@ -131,7 +136,7 @@ async def report_all(address: str, digest: str, agent: int, rounds: Sequence[Seq
 
 async def report_network(address: str, setup: Setup, rounds: Sequence[Sequence[Played]]) -> list[list[Any]]:
     """Report all agents' parts at the same time; answers by agent."""
-    digest = setup.scenario.digest
+    digest = identity(setup)
     return await asyncio.gather(*(report_all(address, digest, i, rounds) for i in range(setup.n)))
 
 
@@ -164,7 +169,7 @@ class Observing:
 async def observing(folder: RunFolder, *, stay: bool = False) -> AsyncIterator[Observing]:
     """Run an observer on a folder; it is told to stop when the block ends."""
     place, stop = free_place(), asyncio.Event()
-    config = observer.ObserverConfig(folder.scenario_path, folder.path, place, stay)
+    config = observer.ObserverConfig(str(folder.scenario_path), place, out=folder.path, stay=stay)
     running = Observing(place, stop, asyncio.create_task(observer.serve(config, stop)))
     try:
         await listening(place)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -12,15 +11,16 @@ import numpy as np
 
 from edgefw.core.agent import make_agent
 from edgefw.core.messages import Feedback, Frame, Play, Score, observe
-from edgefw.errors import EdgefwError
+from edgefw.errors import EdgefwError, RunOverError
 from edgefw.problem.loss import make_loss
 from edgefw.problem.stream import Stream
 from edgefw.services.agent.inbox import Inbox
-from edgefw.services.config import AgentConfig, load_shard
-from edgefw.services.runtime import Server, Stop, run_service
+from edgefw.services.config import AgentConfig, Place, unpack_shard
+from edgefw.services.runtime import Server, Stop, run_service, unless
 from edgefw.telemetry.metrics import AgentMetrics, new_registry
 from edgefw.transport.broker_client import BrokerClient, Delivery
 from edgefw.transport.codec import decode_feedback, encode_feedback
+from edgefw.transport.joining import join
 from edgefw.transport.observer_client import ObserverClient
 from edgefw.transport.peers import SERVICE_NAME, Identity, PeerLink, PeerServicer, keep_dialling
 from edgefw.v1 import peer_service_pb2_grpc
@@ -31,22 +31,39 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 REPORT_WAIT = 1.0  # seconds of waiting for a neighbour before the log says so, and again after each
+UNANSWERED = 4  # submissions that the broker has not yet taken for good; then the agent waits
 FAREWELL = 10.0  # seconds that the observer gets to score the last plays
 
 
-def run(config_path: str, shard_path: str, *, stay: bool) -> int:
-    """Run the process of one agent; return its exit code."""
-    config = AgentConfig.read(Path(config_path))
-    shard = load_shard(Path(shard_path), config)
-    agent = AgentService(config, shard, stay=stay)
-    return run_service(f"agent-{config.spec.agent}", agent.serve)
+def run(agent: int, observer: str, listen: Place, advertise: str, *, stay: bool) -> int:
+    """Run the process of an agent, who joins the observer's run; return its exit code.
+
+    `advertise` is the address at which others reach it.
+    """
+
+    async def service(stop: Stop) -> None:
+        port = listen.metrics_port
+        while (joined := await unless(stop, join(observer, advertise, port, agent))) is not None:
+            config = AgentConfig.from_json(joined.configuration)
+            shard = unpack_shard(joined.samples, config)
+            try:
+                await AgentService(config, shard, listen, observer, stay=stay).serve(stop)
+            except RunOverError as over:
+                log.warning("%s; joining the next run", over)
+            else:
+                return
+
+    return run_service(f"agent-{agent}", service)
 
 
 class AgentService:
     """One agent of the emulated network."""
 
-    def __init__(self, config: AgentConfig, shard: Dataset, *, stay: bool = False) -> None:
+    def __init__(
+        self, config: AgentConfig, shard: Dataset, listen: Place, observer: str, *, stay: bool = False
+    ) -> None:
         spec = config.spec
+        self._place, self._observer_address = listen, observer
         self._config, self._spec, self._shard, self._stay = config, spec, shard, stay
         self._core = make_agent(spec)
         self._loss = make_loss(config.loss)
@@ -59,6 +76,7 @@ class AgentService:
         self._links = {j: PeerLink(me, j, self._metrics) for j in self._core.neighbours}
         self._me = me
         self._inbox = Inbox()
+        self._room = asyncio.Semaphore(UNANSWERED)
         self._messages = self._bytes = 0
 
     async def serve(self, stop: Stop) -> None:
@@ -66,18 +84,18 @@ class AgentService:
         server = Server(self._registry)
         servicer = PeerServicer(self._me, self._links, self._metrics)
         await server.start(
-            self._config.listen,
+            self._place,
             [(SERVICE_NAME, lambda s: peer_service_pb2_grpc.add_PeerServiceServicer_to_server(servicer, s))],
         )
         await server.ready()
-        log.info("listening on %s, neighbours %s", self._config.listen.address, sorted(self._links))
+        log.info("listening on %s, neighbours %s", self._place.address, sorted(self._links))
         life = asyncio.create_task(self._live())
         stopped = asyncio.create_task(stop.wait())
         try:
             await asyncio.wait({life, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if life.done():
                 life.result()  # a failure is this process's failure
-            if self._stay:
+            if self._stay and not stop.is_set():
                 log.info("the run is over; staying up")
                 await stopped
         finally:
@@ -90,7 +108,7 @@ class AgentService:
         """Everything an agent does, as tasks that end together."""
         config, spec = self._config, self._spec
         self._broker = BrokerClient(config.broker, spec.agent, config.digest)
-        self._observer = ObserverClient(config.observer, spec.agent, config.digest, self._scored)
+        self._observer = ObserverClient(self._observer_address, spec.agent, config.digest, self._scored)
         try:
             async with asyncio.TaskGroup() as group:
                 helpers = [group.create_task(self._observer.run())]
@@ -172,11 +190,7 @@ class AgentService:
         local_loss, feedback = observe(self._loss, play, features, self._shard.labels[index])
         norm = float(np.linalg.norm(feedback.gradient(-1)))
         self._inbox.submitted(play.t, monotonic())
-        submission = self._broker.submit(play.t, encode_feedback(feedback), norm)
-        if self._config.clock == "rounds":
-            await submission  # F_t is asked for next, and may hold this very feedback
-        else:
-            group.create_task(submission)
+        await self._submit(play.t, encode_feedback(feedback), norm, group)
         self._metrics.round.set(play.t)
         self._metrics.local_loss.set(local_loss)
         self._metrics.outstanding.set(self._inbox.outstanding)
@@ -190,6 +204,15 @@ class AgentService:
             messages=self._messages,
             sent_bytes=sum(link.sent_bytes for link in self._links.values()),
         )
+
+    async def _submit(self, t: int, payload: bytes, norm: float, group: asyncio.TaskGroup) -> None:
+        """Hand feedback to the broker; waits while the broker has no room for it."""
+        if self._config.clock == "rounds":
+            await self._broker.submit(t, payload, norm)  # F_t comes next, and may hold this very feedback
+            return
+        await self._room.acquire()
+        submission = group.create_task(self._broker.submit(t, payload, norm))
+        submission.add_done_callback(lambda _: self._room.release())
 
     async def _subscribe(self) -> None:
         async for delivery in self._broker.deliveries():

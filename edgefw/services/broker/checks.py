@@ -12,6 +12,8 @@ from edgefw.errors import WireError
 from edgefw.transport.server import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from edgefw.telemetry.metrics import BrokerMetrics
     from edgefw.v1.broker_service_pb2 import SubmitRequest
 
@@ -24,6 +26,8 @@ _STATUS = {
     "order": grpc.StatusCode.FAILED_PRECONDITION,
     "conflict": grpc.StatusCode.ALREADY_EXISTS,
     "silence": grpc.StatusCode.DEADLINE_EXCEEDED,
+    "full": grpc.StatusCode.RESOURCE_EXHAUSTED,
+    "run": grpc.StatusCode.NOT_FOUND,
     "replaced": grpc.StatusCode.ABORTED,
     "stopping": grpc.StatusCode.UNAVAILABLE,
 }
@@ -40,7 +44,7 @@ def status(reason: str) -> grpc.StatusCode:
 class Refusing:
     """A block in which a WireError ends the call with its status, and is counted and logged."""
 
-    def __init__(self, context: Any, metrics: BrokerMetrics, agent: str) -> None:
+    def __init__(self, context: Any, metrics: BrokerMetrics, agent: Callable[[], str]) -> None:
         self._context, self._metrics, self._agent = context, metrics, agent
 
     async def __aenter__(self) -> None:
@@ -51,7 +55,7 @@ class Refusing:
         if not isinstance(error, WireError):
             return
         if error.reason not in _NOT_REFUSALS:
-            self._metrics.rejected.labels(self._agent, error.reason).inc()
+            self._metrics.rejected.labels(self._agent(), error.reason).inc()
             log.warning("refused (%s): %s", error.reason, error)
         await self._context.abort(status(error.reason), str(error))
 
@@ -71,6 +75,8 @@ class Gate:
         if agent >= self._agents:
             raise WireError("agent", f"agent {agent} is not one of 0..{self._agents - 1}")
         if digest != self._digest:
+            if digest.partition("/")[0] == self._digest.partition("/")[0]:
+                raise WireError("run", f"this is the broker of run {self._digest}: {digest} is over")
             raise WireError(
                 "digest",
                 f"agent {agent} runs scenario {digest[:64]!r}, the broker {self._digest!r}: "

@@ -1,57 +1,222 @@
-"""From a scenario to the plans that a broker draws delays from."""
+"""The delay plan of a broker: named faults on links. Every change while the broker runs makes a new version.
+
+A fault acts on new feedback, and sticks to what was accepted under a plan that has it, also when it is
+removed later; or it acts on whatever is pending for as long as it is in the plan. So what acts on a feedback
+is `own` of the plan it was accepted under together with `later` of the plan in force.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from edgefw.errors import InputError
-from edgefw.problem.delay.wall import Span, WallPlan
-from edgefw.scenario.plan import delay_plan, round_seconds
+from pydantic import TypeAdapter
+
+from edgefw.errors import DataError, InputError
+from edgefw.problem.delay import Blackout
+from edgefw.problem.delay.link import OnLink
+from edgefw.scenario.faults import AnyFault
+from edgefw.scenario.plan import chosen_agents, place, round_seconds
+from edgefw.services.broker import resolve
+from edgefw.services.broker.entry import Entry, Key, Moment, Rules, stream
 
 if TYPE_CHECKING:
-    from edgefw.scenario.faults import AnyFault
+    from collections.abc import Callable, Iterator
+
     from edgefw.scenario.model import Scenario
 
+__all__ = [
+    "Entry",
+    "Key",
+    "Moment",
+    "Plan",
+    "Rules",
+    "plan_from_json",
+    "plan_to_json",
+    "rules_of",
+    "scenario_plan",
+]
 
-def wall_plan(scenario: Scenario) -> WallPlan:
-    """Return the scenario's delay plan by the wall clock.
-
-    A fault whose window is written as a time (`at: 60s`) is in force for that span of real time; one that is
-    written as a round (`at: 200`) is in force for the feedback of those rounds. Where the two are mixed, the
-    beginning decides and the pace turns the duration into its unit.
-    """
-    spans = tuple(_span(scenario, fault) for fault in scenario.faults)
-    lasting = {
-        place: [_without_times(fault) for fault in getattr(scenario, place)] for place in ("delays", "events")
-    }
-    return WallPlan(delay_plan(scenario.model_copy(update=lasting)), spans, round_seconds(scenario) or None)
-
-
-def _in_time(fault: AnyFault) -> bool:
-    """Whether a fault's window is a span of time: its beginning is one or, left out, its duration."""
-    return isinstance(fault.duration if fault.at is None else fault.at, float)
+_FAULT: TypeAdapter[AnyFault] = TypeAdapter(AnyFault)
+_DISABLED = Blackout(window=(1, None))
 
 
-def _without_times(fault: AnyFault) -> AnyFault:
-    return fault.model_copy(update={"at": None, "duration": None}) if _in_time(fault) else fault
+@dataclass(frozen=True)
+class Plan:
+    """A version of the plan; `disabled` are the links on which everything is held."""
 
+    rules: Rules
+    version: int
+    entries: tuple[Entry, ...]
+    disabled: frozenset[int] = frozenset()
+    _links: dict[Any, tuple[OnLink, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-def _span(scenario: Scenario, fault: AnyFault) -> Span | None:
-    if not _in_time(fault):
-        return None
-    begin = float(fault.at or 0.0)
-    return begin, math.inf if fault.duration is None else begin + _seconds(scenario, fault.duration)
+    def own(self, agent: int, start: float | None) -> tuple[OnLink, ...]:
+        """Return the faults on a link that stick to what is accepted under this plan."""
+        return self._on_link(agent, start, "new")
 
+    def later(self, agent: int, start: float | None) -> tuple[OnLink, ...]:
+        """Return the faults on a link that act on whatever is pending while this plan is in force."""
+        return self._on_link(agent, start, "pending")
 
-def _seconds(scenario: Scenario, duration: float) -> float:
-    """Return a duration in seconds: it is one already, unless it is a number of rounds (an int)."""
-    if not isinstance(duration, int):
-        return duration
-    length = round_seconds(scenario)
-    if not length:
-        raise InputError(
-            f"a fault begins at a time and lasts {duration} rounds: set pace (250ms, say), "
-            "or give its duration as a time"
+    def _on_link(self, agent: int, start: float | None, apply_to: str) -> tuple[OnLink, ...]:
+        which = agent, start, apply_to
+        if which not in self._links:
+            faults = [
+                entry.on_link(self.rules, agent, start)
+                for entry in self.entries
+                if entry.concerns(agent) and entry.apply_to == apply_to
+            ]
+            if apply_to == "pending" and agent in self.disabled:
+                faults.append(OnLink(_DISABLED, stream(self.rules.seed, agent, 0)))
+            self._links[which] = tuple(faults)
+        return self._links[which]
+
+    def check(self) -> None:
+        """Refuse entries that this run cannot have: an InputError says which and why."""
+        seen: set[Key] = set()
+        for agent in (*self.disabled, *(entry.agent or 0 for entry in self.entries)):
+            if not 0 <= agent < self.rules.agents:
+                raise InputError(f"there is no agent {agent}: agents are 0 to {self.rules.agents - 1}")
+        for entry in self.entries:
+            if entry.key in seen:
+                raise InputError(f"there are two faults named {entry.name!r} on one link: names must differ")
+            seen.add(entry.key)
+            try:
+                entry.on_link(self.rules, entry.agent or 0, 0.0)
+            except InputError as error:
+                raise InputError(f"{entry.name}: {error}") from None
+
+    def next_moment(self, now: float, start: float | None) -> float | None:
+        """Return when, after `now`, an entry ends first, or one begins that acts on what is pending."""
+        if self.rules.clock == "rounds":
+            return None
+        moments = (moment for entry in self.entries for moment in self._moments(entry, start))
+        return min((moment for moment in moments if now < moment < math.inf), default=None)
+
+    def _moments(self, entry: Entry, start: float | None) -> Iterator[float]:
+        begin, end = resolve.span(entry, self.rules, start)
+        yield end
+        if entry.apply_to == "pending":
+            yield begin
+
+    def in_force(self, agent: int, now: Moment, start: float | None) -> tuple[Entry, ...]:
+        """Return the entries on an agent's link that have begun and are not over."""
+        return tuple(
+            entry for entry in self.entries if entry.concerns(agent) and self._acts(entry, agent, now, start)
         )
-    return duration * length
+
+    def _acts(self, entry: Entry, agent: int, now: Moment, start: float | None) -> bool:
+        if resolve.counts_rounds(entry, self.rules):
+            first, last = resolve.window(entry, self.rules, agent) or (1, None)
+            following = now.rounds[agent] + 1
+            return first <= following and (last is None or following < last)
+        begin, end = resolve.span(entry, self.rules, now.now if start is None else start)
+        return begin <= now.now < end
+
+    def over(self, now: Moment, start: float | None) -> tuple[Entry, ...]:
+        """Return the entries whose duration is over.
+
+        One that counts rounds is over when every link it is on has submitted the last of them, and one more
+        if it acts on what is pending: what comes with the last one is collected after that is submitted.
+        """
+        return tuple(entry for entry in self.entries if self._is_over(entry, now, start))
+
+    def _is_over(self, entry: Entry, now: Moment, start: float | None) -> bool:
+        if entry.fault.duration is None:
+            return False
+        if not resolve.counts_rounds(entry, self.rules):
+            return resolve.span(entry, self.rules, start)[1] <= now.now
+        before = 0 if entry.apply_to == "pending" else 1
+        return all(
+            now.rounds[agent] >= resolve.stop(entry, self.rules, agent) - before
+            for agent in self._agents(entry)
+        )
+
+    def longest(self) -> int | None:
+        """Return the largest delay in rounds that entries add up to on a link, T at most; None: no bound."""
+        added = [0] * self.rules.agents
+        for entry in self.entries:
+            most = resolve.most_added(entry, self.rules)
+            if most is None:
+                return None
+            for agent in self._agents(entry):
+                added[agent] += most
+        return self.rules.rounds if self.disabled else min(1 + max(added), self.rules.rounds)
+
+    def _agents(self, entry: Entry) -> range | tuple[int]:
+        return range(self.rules.agents) if entry.agent is None else (entry.agent,)
+
+
+def rules_of(scenario: Scenario) -> Rules:
+    """Return what a plan needs to know about the scenario's run."""
+    n, rounds = scenario.network.agents, scenario.algorithm.rounds
+    return Rules(scenario.clock, n, rounds, scenario.seed, round_seconds(scenario))
+
+
+def scenario_plan(scenario: Scenario) -> Plan:
+    """Return version 1 of the plan: the scenario's faults, one entry for all agents or one for each of some.
+
+    A fault without a name is called by its place, "delays-0". Draws are those of the simulator.
+    """
+    plan = Plan(rules_of(scenario), 1, tuple(_entries(scenario)))
+    for position, entry in enumerate(scenario.faults):
+        try:
+            Entry(None, "", entry, 0).on_link(plan.rules, 0, 0.0)
+        except InputError as error:
+            raise InputError(f"{place(scenario, position)}: {error}") from None
+    plan.check()
+    return plan
+
+
+def _entries(scenario: Scenario) -> Iterator[Entry]:
+    for position, fault in enumerate(scenario.faults):
+        name = fault.name or place(scenario, position).replace(".", "-")
+        seed = getattr(fault, "seed", None)
+        salt = 2 * position + 1 if seed is None else 2 * seed
+        agents = chosen_agents(scenario, position)
+        for agent in (None,) if agents is None else sorted(set(agents)):
+            yield Entry(agent, name, fault, salt)
+
+
+def plan_to_json(plan: Plan, real: Callable[[float], int]) -> str:
+    """Return the plan as text; moments of this process's clock become nanoseconds of real time."""
+    entries = [
+        {
+            "agent": entry.agent,
+            "name": entry.name,
+            "salt": entry.salt,
+            "since": None if entry.since is None else real(entry.since),
+            "since_rounds": entry.since_rounds,
+            "fault": entry.fault.model_dump(mode="json", exclude_none=True),
+        }
+        for entry in plan.entries
+    ]
+    document = {"version": plan.version, "disabled": sorted(plan.disabled), "entries": entries}
+    return json.dumps(document, separators=(",", ":"))
+
+
+def plan_from_json(text: str, rules: Rules, moment: Callable[[int], float]) -> Plan:
+    """Return the plan of a text that `plan_to_json` wrote; `moment` turns real time into this process's."""
+    try:
+        document = json.loads(text)
+        entries = tuple(_entry(each, moment) for each in document["entries"])
+        plan = Plan(rules, int(document["version"]), entries, frozenset(document["disabled"]))
+        plan.check()
+    except (ValueError, KeyError, TypeError, IndexError, InputError) as error:
+        raise DataError(f"this is no delay plan of the run: {str(error).splitlines()[0]}") from None
+    return plan
+
+
+def _entry(written: dict[str, Any], moment: Callable[[int], float]) -> Entry:
+    since, rounds = written["since"], written["since_rounds"]
+    return Entry(
+        written["agent"],
+        written["name"],
+        _FAULT.validate_python(written["fault"]),
+        written["salt"],
+        None if since is None else moment(since),
+        None if rounds is None else tuple(rounds),
+    )

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from edgefw.errors import WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from edgefw.services.broker.hold import Held, WallHold
+    from edgefw.services.broker.hold import WallHold
+    from edgefw.services.broker.link import Held
     from edgefw.telemetry.metrics import BrokerMetrics
 
 LONGEST_SLEEP = 60.0
@@ -52,8 +53,10 @@ class Outbox:
 class Releaser:
     """Moves feedback that is due from the hold to its agent's outbox."""
 
-    def __init__(self, hold: WallHold, metrics: BrokerMetrics) -> None:
-        self._hold, self._metrics = hold, metrics
+    def __init__(
+        self, hold: WallHold, metrics: BrokerMetrics, released: Callable[[Sequence[Held]], None]
+    ) -> None:
+        self._hold, self._metrics, self._released = hold, metrics, released
         self._outboxes: dict[int, Outbox] = {}
         self._submitted = asyncio.Event()
 
@@ -65,7 +68,7 @@ class Releaser:
         """Release what comes due, for ever. Never early: a timer that fires too soon finds nothing due."""
         while True:
             self._submitted.clear()
-            self._release(monotonic())
+            self.release_due()
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._pause(monotonic())):
                     await self._submitted.wait()
@@ -87,11 +90,20 @@ class Releaser:
         for outbox in self._outboxes.values():
             outbox.close(WireError("stopping", "the broker is stopping: subscribe again when it is back"))
 
-    def _release(self, now: float) -> None:
-        for held in self._hold.release(now):
+    def connected(self, agent: int) -> bool:
+        """Whether an agent is subscribed."""
+        return agent in self._outboxes
+
+    def release_due(self) -> None:
+        """Release what is due by now."""
+        now = monotonic()
+        released = self._hold.release(now)
+        for held in released:
             self._metrics.lateness.observe(now - held.due)
             if (outbox := self._outboxes.get(held.agent)) is not None:
                 outbox.put(held)
+        if released:
+            self._released(released)
 
     def _pause(self, now: float) -> float:
         """Return how long to sleep: whole milliseconds, rounded up, not to spin through the last one."""

@@ -1,4 +1,4 @@
-"""The run folder before its services start: the scenario as it will be run, and each agent's own files."""
+"""The run folder before its services start: the scenario as it will be run; and what each agent is told."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from edgefw.errors import InputError
 from edgefw.problem.datasets import PUBLISHED
 from edgefw.records import SCENARIO, RunFolder
 from edgefw.scenario.load import dump
-from edgefw.services.config import AgentConfig, Place, save_shard
+from edgefw.services.broker.limits import check_limits, limits_of
+from edgefw.services.broker.plan import scenario_plan
+from edgefw.services.config import AgentConfig, Place
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from edgefw.scenario.model import Scenario
     from edgefw.scenario.setup import Setup
-
-FOLDER = "prepared"
 
 
 @dataclass(frozen=True)
@@ -31,22 +33,13 @@ class Places:
     broker: Place
     observer: Place
     agents: tuple[Place, ...]
+    admin: int  # the port of the broker's admin endpoint, on its host
 
 
-def prepare(setup: Setup, path: Path, places: Places) -> RunFolder:
-    """Make the run folder of an emulated run, with all that its services read."""
+def prepare(setup: Setup, path: Path) -> RunFolder:
+    """Make the run folder of an emulated run, with the scenario that its observer reads."""
     check_emulable(setup.scenario)
-    setup = pin(setup)
-    run = RunFolder.create(path, dump(setup.scenario))
-    try:
-        (path / FOLDER).mkdir(exist_ok=True)
-        for i in range(setup.n):
-            agent_config(setup, i, places).save(config_path(path, i))
-            index = shard(setup, i)
-            save_shard(shard_path(path, i), setup.dataset.features[index], setup.dataset.labels[index])
-    except OSError as error:
-        raise InputError(f"cannot write to {path}: {error.strerror}; give another --out") from None
-    return run
+    return RunFolder.create(path, dump(pin(setup).scenario))
 
 
 def scenario_path(path: Path) -> Path:
@@ -54,14 +47,15 @@ def scenario_path(path: Path) -> Path:
     return path / SCENARIO
 
 
-def config_path(path: Path, i: int) -> Path:
-    """Return the configuration of agent i in a run folder."""
-    return path / FOLDER / f"agent-{i}.json"
+def journal_path(path: Path) -> Path:
+    """Return the broker's journal in a run folder."""
+    return path / "journal.sqlite"
 
 
-def shard_path(path: Path, i: int) -> Path:
-    """Return the samples of agent i in a run folder."""
-    return path / FOLDER / f"agent-{i}.npz"
+def remove_journal(path: Path) -> None:
+    """Remove the broker's journal from a run folder, with the files that belong to it."""
+    for file in path.glob(f"{journal_path(path).name}*"):
+        file.unlink(missing_ok=True)
 
 
 def check_emulable(scenario: Scenario) -> None:
@@ -75,6 +69,7 @@ def check_emulable(scenario: Scenario) -> None:
             f"algorithm.name {scenario.algorithm.name} knows no delays, and under the wall clock feedback "
             "may be late: set clock=rounds"
         )
+    check_limits(scenario_plan(scenario), limits_of(scenario))
     if scenario.peers.on_loss != "wait":
         raise InputError("peers.on_loss reroute is not available yet: set peers.on_loss=wait")
     if scenario.resume != "anew":
@@ -104,12 +99,12 @@ def shard(setup: Setup, i: int) -> NDArray[np.int64]:
     return np.sort(own) if _drifts(setup) else own
 
 
-def agent_config(setup: Setup, i: int, places: Places) -> AgentConfig:
-    """Return all that agent i has to know."""
+def agent_config(setup: Setup, i: int, digest: str, peers: Mapping[int, str], broker: str) -> AgentConfig:
+    """Return all that agent i has to know; `peers` and `broker` are addresses."""
     scenario = setup.scenario
     return AgentConfig(
         spec=replace(setup.agent_spec(i), dtype="float32"),
-        digest=scenario.digest,
+        digest=digest,
         rounds=setup.rounds,
         clock=scenario.clock,
         pace=0.0 if scenario.pace == "asap" else scenario.pace,
@@ -119,10 +114,8 @@ def agent_config(setup: Setup, i: int, places: Places) -> AgentConfig:
         in_order=_drifts(setup),
         classes=setup.dataset.classes,
         scale=setup.dataset.scale,
-        listen=places.agents[i],
-        peers={j: places.agents[j].address for j in setup.graph.neighbours(i)},
-        broker=places.broker.address,
-        observer=places.observer.address,
+        peers=peers,
+        broker=broker,
     )
 
 

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from edgefw.services.network.prepare import Places, config_path, scenario_path, shard_path
+from edgefw.services.network.prepare import Places, journal_path, scenario_path
 from edgefw.services.network.supervisor import Command
 
 if TYPE_CHECKING:
@@ -21,26 +21,31 @@ OBSERVER = "observer"
 class Processes:
     """The services of a run by the order in which they start: each needs those before it."""
 
-    broker: Command
     observer: Command
+    broker: Command
     agents: tuple[Command, ...]
 
 
-def processes(path: Path, places: Places, *, stay: bool) -> Processes:
-    """Return the services of the run in folder `path`; with `stay` they stay up when it is over."""
+def processes(path: Path, places: Places, *, stay: bool, memory: bool = False) -> Processes:
+    """Return the services of the run in folder `path`; with `stay` they stay up when it is over.
+
+    The broker keeps what it holds in the run folder or, with `memory`, nowhere.
+    """
+    keeps = ("--memory",) if memory else ("--journal", str(journal_path(path)))
+    admin = ("--admin", f"{places.broker.host}:{places.admin}")
+    join = ("--join", places.observer.address)
+    holds = ("broker", *join, *_listen(places.broker), *keeps, *admin)
+    broker = _command("broker", places.broker, holds, stay=stay)
     scenario = ("--scenario", str(scenario_path(path)))
-    broker = _command("broker", places.broker, ("broker", *scenario, *_listen(places.broker)), stay=stay)
     watch = ("observer", *scenario, "--out", str(path), *_listen(places.observer))
     return Processes(
-        broker=Command(broker.name, broker.arguments, broker.address, lasting=True),
         observer=_command(OBSERVER, places.observer, watch, stay=stay),
-        agents=tuple(_agent(path, i, place, stay=stay) for i, place in enumerate(places.agents)),
+        broker=Command(broker.name, broker.arguments, broker.address, lasting=True),
+        agents=tuple(
+            _command(f"agent-{i}", place, ("agent", "--agent", str(i), *join, *_listen(place)), stay=stay)
+            for i, place in enumerate(places.agents)
+        ),
     )
-
-
-def _agent(path: Path, i: int, place: Place, *, stay: bool) -> Command:
-    files = ("--config", str(config_path(path, i)), "--shard", str(shard_path(path, i)))
-    return _command(f"agent-{i}", place, ("agent", *files), stay=stay)
 
 
 def _command(name: str, place: Place, arguments: tuple[str, ...], *, stay: bool) -> Command:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from threadpoolctl import threadpool_limits
 
 from edgefw.errors import InputError
-from edgefw.records import RunFolder, Summary, score
-from edgefw.scenario.load import dump, load
+from edgefw.records import RunFolder, Summary, score, unused
+from edgefw.scenario.load import dump, from_environment, load
 from edgefw.scenario.setup import Setup, resolve
-from edgefw.services.config import Place
-from edgefw.services.network.prepare import check_emulable
+from edgefw.services.network.prepare import check_emulable, pin
 from edgefw.services.observer.comparator import ComparatorProcess
+from edgefw.services.observer.joining import Joining
 from edgefw.services.observer.ledger import Ledger, Reported, lateness
 from edgefw.services.observer.recording import Recorder, progress, restore
 from edgefw.services.observer.scoring import Certificate, RoundScore, Scoreboard
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from edgefw.core.messages import Score
     from edgefw.core.regret import Comparator
+    from edgefw.services.config import Place
 
 log = logging.getLogger(__name__)
 
@@ -42,17 +43,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ObserverConfig:
-    """What an observer is started with."""
+    """What an observer is started with.
 
-    scenario: Path
-    out: Path
+    `out` is the folder of the one run that it observes; else it makes folders in `runs`, one after the other:
+    a service that comes back without its memory starts the run anew, for all.
+    """
+
+    scenario: str | None  # a file or a name; None: the text is in the environment
     listen: Place
+    out: Path | None = None
+    runs: Path | None = None
     stay: bool = False
 
 
-def run(scenario_path: str, out: str, host: str, port: int, metrics_port: int, *, stay: bool) -> int:
+def run(config: ObserverConfig) -> int:
     """Run the observer's process; return its exit code."""
-    config = ObserverConfig(Path(scenario_path), Path(out), Place(host, port, metrics_port), stay)
 
     async def service(stop: Stop) -> None:
         await serve(config, stop)
@@ -62,27 +67,39 @@ def run(scenario_path: str, out: str, host: str, port: int, metrics_port: int, *
 
 
 async def serve(config: ObserverConfig, stop: Stop) -> None:
-    """Observe one run from its first report to its summary."""
-    scenario = load(str(config.scenario))
+    """Observe a run from its first report to its summary; and the next one, should it be started anew."""
+    scenario = from_environment() if config.scenario is None else load(config.scenario)
     check_emulable(scenario)
-    folder = RunFolder.adopt(config.out, dump(scenario))
-    if load(str(folder.scenario_path)).digest != scenario.digest:
-        raise InputError(f"{config.out} is the folder of another scenario than {config.scenario}")
-    observer = Observer(resolve(scenario), folder)
-    await observer.serve(config.listen, stop, stay=config.stay)
+    setup = resolve(scenario)
+    if config.out is not None:
+        folder = RunFolder.adopt(config.out, dump(scenario))
+        if load(str(folder.scenario_path)).digest != scenario.digest:
+            raise InputError(f"{config.out} is the folder of another scenario than {config.scenario}")
+        await Observer(setup, folder).serve(config.listen, stop, stay=config.stay)
+        return
+    setup = pin(setup)
+    while not stop.is_set():
+        folder = RunFolder.create(unused(config.runs or Path("runs"), scenario.name), dump(setup.scenario))
+        observer = Observer(setup, folder, anew=True)
+        await observer.serve(config.listen, stop, stay=config.stay)
+        if not observer.ended_early:
+            return
 
 
 class Observer:
     """One run, as it is observed. Its event loop takes reports; what takes time is done on a thread."""
 
-    def __init__(self, setup: Setup, folder: RunFolder) -> None:
+    def __init__(self, setup: Setup, folder: RunFolder, *, anew: bool = False) -> None:
         self._setup, self._folder = setup, folder
+        self._over = asyncio.Event()  # told to stop, or the run is to start anew
+        identity = f"{setup.scenario.digest}/{folder.path.resolve().name}"
+        self._joining = Joining(setup, identity, self._over.set if anew else None)
         self._registry = new_registry("observer")
         self._metrics = ObserverMetrics(self._registry)
         self._ledger = Ledger(setup.n, setup.rounds, setup.feasible.size * setup.dtype.itemsize)
         self._board = Scoreboard(setup.n, setup.rounds)
         self._streams = ReportServicer(
-            setup.scenario.digest, setup.n, setup.feasible.shape, self._take, self._metrics
+            identity, setup.n, setup.feasible.shape, self._take, self._metrics, self._joining.serve
         )
         self._recorder = Recorder(setup, folder)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recorder")
@@ -95,19 +112,22 @@ class Observer:
     async def serve(self, listen: Place, stop: Stop, *, stay: bool) -> None:
         """Listen, record until all rounds are complete or `stop` is set, conclude."""
         comparator = ComparatorProcess(self._folder.scenario_path, self._found)
+        stopping = asyncio.create_task(_pass_on(stop, self._over))
         try:
             await comparator.start()  # before gRPC has threads, which a fork would trouble
             await self._on_thread(self._recorder.open)
             self._wall_before = restore(self._folder, self._ledger, self._board)
+            self._joining.started = self._board.rounds > 0
             self._show()
-            await self._listen(listen, comparator, stop, stay=stay)
+            await self._listen(listen, comparator, self._over, stay=stay)
         finally:
+            stopping.cancel()
             await comparator.close()
             await self._on_thread(self._recorder.close)
             self._thread.shutdown()
 
     async def _listen(self, listen: Place, comparator: ComparatorProcess, stop: Stop, *, stay: bool) -> None:
-        server = Server(self._registry)
+        server = Server(self._registry, self._joining.targets)
         try:
             await server.start(listen, [(SERVICE_NAME, self._add_to)])
             await server.ready()
@@ -129,6 +149,7 @@ class Observer:
 
     def _take(self, report: Reported) -> Score | None:
         """Take a report; return its score where it is known already."""
+        self._joining.started = True
         if self._ledger.take(report):
             self._latest = monotonic()
             self._first = self._first or self._latest
@@ -158,6 +179,8 @@ class Observer:
                 async with asyncio.timeout(SILENCE):
                     await self._news.wait()
             except TimeoutError:
+                if not self._joining.started:
+                    continue  # `Joining` says who is missing
                 t, silent = self._board.rounds + 1, self._ledger.waiting_for()
                 log.warning("no report for %.0f s: round %d waits for agents %s", SILENCE, t, silent)
 
@@ -223,6 +246,17 @@ class Observer:
         self._folder.write_summary(summary)
 
     @property
+    def ended_early(self) -> bool:
+        """Whether the run was ended for another one, or by a signal."""
+        return self._over.is_set()
+
+    @property
     def _wall_seconds(self) -> float:
         """From the first report to the last, on this process's clock."""
         return self._wall_before + self._latest - self._first
+
+
+async def _pass_on(stop: Stop, over: asyncio.Event) -> None:
+    """Let what ends the process end the run."""
+    await stop.wait()
+    over.set()

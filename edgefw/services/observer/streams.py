@@ -16,7 +16,7 @@ from edgefw.transport.codec import decode_array
 from edgefw.v1 import observer_service_pb2, observer_service_pb2_grpc
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from edgefw.core.messages import Score
     from edgefw.telemetry.metrics import ObserverMetrics
@@ -46,9 +46,15 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
         shape: tuple[int, int],
         take: Callable[[Reported], Score | None],
         metrics: ObserverMetrics,
+        join: Callable[[Any, Any], Awaitable[None]],
     ) -> None:
         self._digest, self._n, self._shape, self._take, self._metrics = digest, n, shape, take, metrics
+        self._join = join
         self._streams: dict[int, _Stream] = {}  # by agent
+
+    async def Join(self, request: Any, context: Any) -> None:  # noqa: N802 - gRPC's name
+        """Make a process a part of the run."""
+        await self._join(request, context)
 
     async def Report(self, requests: AsyncIterator[Any], context: Any) -> None:  # noqa: N802 - gRPC's name
         """Serve one stream of one agent."""

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import grpc
 import pytest
 from loopback_broker import Client, broker, eventually, refusal, run, scenario
+from told_journal import ToldJournal
 
 from edgefw.services.broker.hold import Taken, WallHold
-from edgefw.services.broker.service import make_hold
+from edgefw.services.broker.limits import limits_of
+from edgefw.services.broker.plan import scenario_plan
 from edgefw.transport.server import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
@@ -125,6 +127,27 @@ def test_subscriptions_end_when_the_broker_stops() -> None:
     run(test())
 
 
+def test_submissions_end_when_the_broker_stops_after_the_answers_to_what_it_took() -> None:
+    async def test() -> None:
+        journal = ToldJournal()
+        async with broker(scenario(), journal=journal) as client:
+            idle, busy = client.submissions(), client.submissions()
+            await idle.submit(client.request(1))
+            journal.prompt = False
+            await busy.send(client.request(2))
+            await eventually(lambda: client.hold.links[0].count == 2)
+            client.stop.set()
+            assert (await refusal(idle.answer())).code() == grpc.StatusCode.UNAVAILABLE
+            journal.commit()
+            assert (await busy.answer()).round == 2
+            ended = await refusal(busy.answer())
+            assert ended.code() == grpc.StatusCode.UNAVAILABLE
+            assert "the broker is stopping" in ended.details()
+            assert client.sample("rejected_total", agent="0", reason="stopping") is None
+
+    run(test())
+
+
 def test_what_is_dropped_never_comes_and_the_answer_says_so() -> None:
     async def test() -> None:
         async with broker(scenario("wall", {"type": "drop", "agents": [0]})) as client:
@@ -170,12 +193,10 @@ def test_a_broker_that_alters_bytes_can_be_built_and_an_honest_one_does_not() ->
             return (await (await client.subscribe()).next()).payload
 
     plan = scenario()
-    honest = make_hold(plan)
-    assert isinstance(honest, WallHold)
 
     async def test() -> None:
         assert await echo(None) == b"\x00\x01\xff"
-        assert await echo(Tampering(3, 20, honest._plan)) == b"\xff\x01\x00"
+        assert await echo(Tampering(scenario_plan(plan), limits_of(plan))) == b"\xff\x01\x00"
 
     run(test())
 
@@ -185,11 +206,12 @@ def test_a_thousand_feedbacks_with_mixed_delays_all_come_once_and_never_early() 
 
     async def agent(client: Client, i: int) -> None:
         stream, submitted, due = await client.subscribe(i), {}, {}
+        submissions = client.submissions()
 
         async def submit() -> None:
             for s in range(1, 251):
                 submitted[s] = monotonic()
-                await client.submit(s, agent=i)
+                await submissions.submit(client.request(s, agent=i))
 
         async def receive() -> None:
             for _ in range(250):

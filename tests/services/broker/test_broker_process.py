@@ -1,4 +1,4 @@
-"""The broker as a process of its own."""
+"""The broker as a process of its own, with its journal and its admin endpoint."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import sys
 import urllib.request
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from time import monotonic
+from time import monotonic, time
 from typing import TYPE_CHECKING, Any
 
 import grpc
+import httpx
 import psutil
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -22,7 +23,9 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from loopback_broker import PATIENCE, refusal
 
 from edgefw.scenario.load import dump, validate
+from edgefw.scenario.units import parse_duration
 from edgefw.services.broker.service import SERVICE
+from edgefw.transport.broker_client import BrokerClient
 from edgefw.transport.server import CHANNEL_OPTIONS
 from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1 import broker_service_pb2_grpc as stubs
@@ -32,11 +35,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.xdist_group("machine")  # measures or fills the machine: one at a time
-
-PROGRAM = (
-    "import sys; from edgefw.services.broker.service import run; "
-    "sys.exit(run(sys.argv[1], '127.0.0.1', int(sys.argv[2]), int(sys.argv[3])))"
-)
 
 
 @dataclass
@@ -48,6 +46,7 @@ class Process:
     metrics_port: int
     digest: str
     log: Path
+    admin: int
 
     @asynccontextmanager
     async def channel(self) -> AsyncIterator[grpc.aio.Channel]:
@@ -61,15 +60,47 @@ class Process:
     def submission(self, agent: int, s: int, payload: bytes) -> pb.SubmitRequest:
         return pb.SubmitRequest(agent=agent, round=s, scenario_digest=self.digest, payload=payload, norm=1.0)
 
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Wait until it serves."""
+        async with self.channel():
+            yield
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[BrokerClient]:
+        """Talk to it as agent 0 does."""
+        client = BrokerClient(f"127.0.0.1:{self.port}", 0, self.digest)
+        try:
+            yield client
+        finally:
+            await client.close()
+
     def get(self, path: str) -> str:
         address = f"http://127.0.0.1:{self.metrics_port}{path}"
         with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
             text: str = answer.read().decode()
             return text
 
-    def end(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """Ask the admin endpoint; return its answer."""
+        url = f"http://127.0.0.1:{self.admin}{path}"
+        with httpx.Client(transport=httpx.HTTPTransport(retries=8)) as http:
+            answer = http.request(method, url, json=body, timeout=PATIENCE)
+            assert answer.is_success, answer.text
+            return answer.json() if answer.content else None
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
         return self.process.wait(timeout=10)
+
+
+async def submit(stub: stubs.BrokerServiceStub, *requests: pb.SubmitRequest) -> None:
+    """Submit one after the other, each when the one before has been answered."""
+    stream = stub.Submit(timeout=60.0)
+    for request in requests:
+        await stream.write(request)
+        assert (await stream.read()).round == request.round
+    await stream.done_writing()
 
 
 def free_port() -> int:
@@ -84,15 +115,20 @@ def started(folder: Path, document: dict[str, Any], **ports: int) -> Iterator[Pr
     plan = validate(document, source="test")
     path, log = folder / "scenario.yaml", folder / "broker.log"
     path.write_text(dump(plan), encoding="utf-8")
-    port, metrics_port = ports.get("port") or free_port(), ports.get("metrics_port") or free_port()
-    with log.open("wb") as file:
+    port, metrics_port, admin = (ports.get(each) or free_port() for each in ("port", "metrics_port", "admin"))
+    words = (
+        *("--scenario", str(path), "--journal", str(folder / "journal.sqlite")),
+        *("--listen", f"127.0.0.1:{port}", "--metrics-port", str(metrics_port)),
+        *("--admin", f"127.0.0.1:{admin}"),
+    )
+    with log.open("ab") as file:
         process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(path), str(port), str(metrics_port)],
+            [sys.executable, "-m", "edgefw", "broker", *words],
             stderr=file,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         )
     try:
-        yield Process(process, port, metrics_port, plan.digest, log)
+        yield Process(process, port, metrics_port, plan.digest, log, admin)
     finally:
         process.kill()
         process.wait(timeout=PATIENCE)
@@ -110,7 +146,7 @@ def test_it_serves_health_reflection_and_metrics_and_ends_when_told(tmp_path: Pa
         async with asyncio.timeout(PATIENCE), broker.channel() as channel:
             assert {SERVICE, "grpc.health.v1.Health"} <= await names(channel)
             stub = stubs.BrokerServiceStub(channel)
-            await stub.Submit(broker.submission(0, 1, b"x"), timeout=PATIENCE)
+            await submit(stub, broker.submission(0, 1, b"x"))
             stream = stub.Subscribe()
             asked = pb.Subscription(agent=0, scenario_digest=broker.digest)
             await stream.write(pb.SubscribeRequest(subscription=asked))
@@ -139,8 +175,7 @@ def test_agents_that_vanish_in_the_middle_of_deliveries_do_no_harm(tmp_path: Pat
             async with asyncio.timeout(PATIENCE), broker.channel() as channel:
                 stub = stubs.BrokerServiceStub(channel)
                 if not attempt:
-                    for s in range(1, 41):
-                        await stub.Submit(broker.submission(0, s, bytes(200_000)), timeout=PATIENCE)
+                    await submit(stub, *(broker.submission(0, s, bytes(200_000)) for s in range(1, 41)))
                 stream = stub.Subscribe()
                 asked = pb.Subscription(agent=0, scenario_digest=broker.digest)
                 await stream.write(pb.SubscribeRequest(subscription=asked))
@@ -163,8 +198,7 @@ def test_501_outstanding_rounds_of_30_agents_fit_into_300_megabytes(tmp_path: Pa
     }
 
     async def agent(broker: Process, stub: stubs.BrokerServiceStub, i: int) -> None:
-        for s in range(1, 502):
-            await stub.Submit(broker.submission(i, s, os.urandom(9216)), timeout=60.0)
+        await submit(stub, *(broker.submission(i, s, os.urandom(9216)) for s in range(1, 502)))
 
     async def fill(broker: Process) -> int:
         async with asyncio.timeout(120), broker.channel() as channel:
@@ -194,8 +228,51 @@ def test_a_taken_port_is_a_clear_error(tmp_path: Path, taken: str) -> None:
 
 
 def test_a_plan_that_the_clock_cannot_follow_is_a_clear_error(tmp_path: Path) -> None:
-    adversary = {"type": "adversary", "strategy": "until_end"}
-    with started(tmp_path, {"delays": [adversary]}) as broker:
+    adversary = {"type": "adversary", "strategy": "burst", "period": 5}  # of how long a round?
+    with started(tmp_path, {"pace": "asap", "delays": [adversary]}) as broker:
         assert broker.process.wait(timeout=PATIENCE) == 2
         (line,) = broker.log.read_text().splitlines()
-        assert "an adversary counts in rounds" in line
+        assert "delays.0: `period` is 5 rounds, and rounds have no fixed length" in line
+
+
+def test_a_killed_broker_starts_again_with_what_it_held_and_its_faults(tmp_path: Path) -> None:
+    """Rounds 1 and 2 are sent, 1 is acknowledged; 3 is late by an hour; 4 is held by a blackout."""
+    document = {"network": {"agents": 2}, "delays": [{"type": "latency", "trace": ["0s", "0s", "1h"]}]}
+    posted = {"name": "dark", "type": "blackout", "duration": "60s"}
+
+    async def first(broker: Process) -> tuple[float, float]:
+        async with asyncio.timeout(PATIENCE), broker.serving(), broker.client() as agent:
+            deliveries = agent.deliveries()
+            for s in (1, 2, 3):
+                await agent.submit(s, b"feedback %d" % s, 1.0)
+            assert [(await anext(deliveries)).round for _ in range(2)] == [1, 2]  # 2 is not acknowledged
+            begun = time()
+            await asyncio.to_thread(broker.ask, "POST", "/faults", posted)
+            ends = (begun + 60, time() + 60)
+            await agent.submit(4, b"feedback 4", 1.0)
+            await asyncio.sleep(0.1)  # longer than notes wait for company
+            return ends
+
+    async def second(broker: Process, ends: tuple[float, float]) -> None:
+        async with asyncio.timeout(PATIENCE), broker.serving(), broker.client() as agent:
+            asked = time()
+            link = await asyncio.to_thread(broker.ask, "GET", "/links/0")
+            assert [each["name"] for each in link["faults"]] == ["delays-0", "dark"]
+            assert [link[each] for each in ("accepted", "delivered", "pending", "due")] == [4, 1, 2, 1]
+            left = parse_duration(link["next_due"])  # it counts from when it was posted
+            assert ends[0] - time() - 0.001 <= left <= ends[1] - asked + 0.001
+            deliveries = agent.deliveries()
+            assert (await anext(deliveries)).payload == b"feedback 2"
+            await asyncio.to_thread(broker.ask, "DELETE", "/faults/dark")
+            assert (await anext(deliveries)).payload == b"feedback 4"
+            again = await agent.submit(3, b"feedback 3", 1.0)
+            assert again.requested_delay == pytest.approx(3600)
+            assert (await asyncio.to_thread(broker.ask, "GET", "/links/0"))["pending"] == 1
+
+    with started(tmp_path, document) as broker:
+        ends = asyncio.run(first(broker))
+        assert broker.end(signal.SIGKILL) == -signal.SIGKILL
+    with started(tmp_path, document) as broker:
+        asyncio.run(second(broker, ends))
+        assert broker.end() == 0
+        assert "restored 3 pending feedbacks (1 of them delivered before)" in broker.log.read_text()

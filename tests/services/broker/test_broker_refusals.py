@@ -12,6 +12,7 @@ from loopback_broker import PATIENCE, Client, broker, refusal, run, scenario
 from edgefw.services.broker import service as module
 from edgefw.transport.server import LARGEST_PAYLOAD
 from edgefw.v1 import broker_service_pb2 as pb
+from edgefw.v1 import broker_service_pb2_grpc as stubs
 
 REFUSALS: list[tuple[dict[str, Any], str, str, grpc.StatusCode, str]] = [
     ({"agent": 3}, "unknown", "agent", grpc.StatusCode.INVALID_ARGUMENT, "agent 3 is not one of 0..2"),
@@ -55,9 +56,14 @@ def test_a_wrong_submission_is_refused_and_counted(
 
 def test_a_message_beyond_the_limit_is_refused_by_grpc() -> None:
     async def test() -> None:
-        async with broker(scenario()) as client:
-            error = await refusal(client.submit(1, bytes(17 * 1024 * 1024)))
-            assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        careless = [("grpc.max_send_message_length", -1)]  # an agent's own channel would not even send it
+        async with (
+            broker(scenario()) as client,
+            grpc.aio.insecure_channel(client.address, options=careless) as channel,
+        ):
+            call = stubs.BrokerServiceStub(channel).Submit(timeout=PATIENCE)
+            await call.write(client.request(1, bytes(17 * 1024 * 1024)))
+            assert (await refusal(call.read())).code() == grpc.StatusCode.RESOURCE_EXHAUSTED
             await client.submit(1)
 
     run(test())
@@ -120,5 +126,34 @@ def test_a_stream_that_says_nothing_is_ended(monkeypatch: pytest.MonkeyPatch) ->
             error = await refusal(client.stub.Subscribe(timeout=PATIENCE).read())
             assert error.code() == grpc.StatusCode.DEADLINE_EXCEEDED
             assert client.sample("rejected_total", agent="unknown", reason="silence") == 1
+
+    run(test())
+
+
+def test_a_refusal_ends_the_stream_after_the_answers_to_what_came_before() -> None:
+    async def test() -> None:
+        async with broker(scenario()) as client:
+            stream = client.submissions()
+            await stream.send(*(client.request(s) for s in (1, 2)), client.request(3, b""), client.request(4))
+            assert [(await stream.answer()).round for _ in range(2)] == [1, 2]
+            error = await refusal(stream.answer())
+            assert error.code() == grpc.StatusCode.INVALID_ARGUMENT
+            assert client.sample("rejected_total", agent="0", reason="payload") == 1
+            assert client.hold.links[0].count == 2  # what comes after a refusal is not taken
+
+    run(test())
+
+
+def test_a_conflict_names_the_agent_that_it_is_about() -> None:
+    async def test() -> None:
+        async with broker(scenario("wall", {"type": "latency", "latency": "1h"})) as client:
+            stream = client.submissions()  # one stream may carry the feedback of several agents
+            await stream.submit(client.request(1, agent=0))
+            await stream.submit(client.request(1, agent=2))
+            await stream.send(client.request(1, b"another", agent=2))
+            error = await refusal(stream.answer())
+            assert error.code() == grpc.StatusCode.ALREADY_EXISTS
+            assert "agent 2 submitted round 1 before" in error.details()
+            assert client.sample("rejected_total", agent="2", reason="conflict") == 1
 
     run(test())

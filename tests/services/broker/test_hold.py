@@ -1,119 +1,59 @@
+"""What a broker holds, by examples; `test_hold_changes` does to it whatever can be done."""
+
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from small_holds import (
+    AGENTS,
+    DROPS,
+    LATE,
+    MANY,
+    ROUNDS,
+    by_rounds,
+    dues,
+    fault,
+    given_run,
+    payload,
+    put,
+    put_in_force,
+    wall,
+)
 
 from edgefw.errors import WireError
-from edgefw.problem.delay import NEVER, Adversary, ArrivalBook, Blackout, DelayPlan, Drop, Rounds
-from edgefw.services.broker.hold import Hold, RoundsHold, WallHold
-
-AGENTS, ROUNDS = 3, 8
-
-
-@dataclass
-class Table:
-    """Due times as a dictionary: seconds added for (agent, round), None where it never comes."""
-
-    added: dict[tuple[int, int], float | None]
-
-    def due(self, agent: int, s: int, submitted: float, start: float) -> float | None:
-        assert start <= submitted
-        added = self.added.get((agent, s), 0.0)
-        return None if added is None else submitted + added
-
-
-def wall(added: dict[tuple[int, int], float | None] | None = None) -> WallHold:
-    return WallHold(AGENTS, ROUNDS, Table(added or {}))
-
-
-def rounds(*faults: Rounds | Drop | Blackout | Adversary, agents: int = 1, T: int = ROUNDS) -> RoundsHold:
-    return RoundsHold(agents, T, DelayPlan(faults, agents=agents, seed=3))
-
-
-def payload(agent: int, s: int) -> bytes:
-    return bytes([agent, s]) * 3
-
-
-def put(hold: Hold, s: int, now: float = 0.0, agent: int = 0) -> None:
-    hold.submit(agent, s, payload(agent, s), 1.0, now)
-
-
-class WallClock(RuleBasedStateMachine):
-    """Agents submit, streams break, agents acknowledge: nothing comes early, twice after that, or never."""
-
-    @initialize(
-        added=st.dictionaries(
-            st.tuples(st.integers(0, AGENTS - 1), st.integers(1, ROUNDS)),
-            st.one_of(st.none(), st.integers(0, 9).map(float)),
-        )
-    )
-    def begin(self, added: dict[tuple[int, int], float | None]) -> None:
-        self.added, self.hold, self.now = added, wall(added), 0.0
-        self.due: dict[tuple[int, int], float] = {}  # submitted and not yet released
-        self.submitted: set[tuple[int, int]] = set()
-        self.open: list[tuple[int, int]] = []  # released and not yet acknowledged, in that order
-        self.done: set[tuple[int, int]] = set()
-
-    @rule(agent=st.integers(0, AGENTS - 1), s=st.integers(1, ROUNDS))
-    def submit(self, agent: int, s: int) -> None:
-        key, added = (agent, s), self.added.get((agent, s), 0.0)
-        taken = self.hold.submit(agent, s, payload(agent, s), 1.0, self.now)
-        assert (taken.dropped, taken.requested_delay) == (added is None, added or 0.0)
-        assert taken.new == (key not in self.submitted)
-        if taken.new and added is not None:
-            self.due[key] = self.now + added
-        self.submitted.add(key)
-
-    @rule(seconds=st.integers(0, 4))
-    def time_passes(self, seconds: int) -> None:
-        self.now += seconds
-        expected = sorted((due, key) for key, due in self.due.items() if due <= self.now)
-        released = self.hold.release(self.now)
-        assert [(held.due, (held.agent, held.round)) for held in released] == expected
-        assert all(held.payload == payload(held.agent, held.round) for held in released)
-        for _, key in expected:
-            del self.due[key]
-            self.open.append(key)
-
-    @precondition(lambda self: self.open)
-    @rule(data=st.data())
-    def acknowledge(self, data: st.DataObject) -> None:
-        agent = data.draw(st.sampled_from(self.open))[0]
-        mine = [s for i, s in self.open if i == agent]
-        some = data.draw(st.lists(st.sampled_from(mine), min_size=1))
-        before = [s for i, s in self.done if i == agent]
-        assert self.hold.acknowledge(agent, [*some, *before]) == len(set(some))
-        self.done |= {(agent, s) for s in some}
-        self.open = [key for key in self.open if key not in self.done]
-
-    @rule(agent=st.integers(0, AGENTS - 1))
-    def subscribe_again(self, agent: int) -> None:
-        again = [held.round for held in self.hold.unacknowledged(agent)]
-        assert again == [s for i, s in self.open if i == agent]
-
-    @invariant()
-    def counted(self) -> None:
-        assert self.hold.next_due() == min(self.due.values(), default=None)
-        for agent, link in enumerate(self.hold.links):
-            assert link.pending == sum(i == agent for i, _ in self.due)
-            assert len(link.released) == sum(i == agent for i, _ in self.open)
-
-
-TestWallClock = WallClock.TestCase
-TestWallClock.settings = settings(deadline=None, max_examples=80, stateful_step_count=30)
-
+from edgefw.problem.delay import NEVER, ArrivalBook
+from edgefw.scenario.plan import delay_plan
+from edgefw.services.broker.edits import add, enable, remove, reset
+from edgefw.services.broker.hold import RoundsHold, make_hold
+from edgefw.services.broker.plan import scenario_plan
 
 FAULTS = st.lists(
     st.one_of(
-        st.builds(Rounds, st.integers(1, 6), jitter=st.integers(0, 3)),
-        st.builds(Drop, probability=st.sampled_from([0.3, 1.0])),
-        st.builds(Blackout, window=st.integers(1, 5).map(lambda a: (a, a + 3))),
-        st.builds(Adversary, st.sampled_from(["burst", "newest_first"]), st.integers(1, 4)),
+        st.fixed_dictionaries(
+            {"type": st.just("rounds"), "rounds": st.integers(4, 6), "jitter": st.integers(0, 3)},
+            optional={"apply_to": st.just("pending"), "at": st.integers(1, 4), "duration": st.integers(1, 5)},
+        ),
+        st.fixed_dictionaries(
+            {"type": st.just("drop"), "probability": st.sampled_from([0.3, 1.0])},
+            optional={"apply_to": st.just("pending"), "at": st.integers(1, 6), "duration": st.integers(1, 5)},
+        ),
+        st.fixed_dictionaries(
+            {"type": st.just("blackout"), "at": st.integers(1, 5), "duration": st.just(3)},
+            optional={"apply_to": st.just("new")},
+        ),
+        st.fixed_dictionaries(
+            {
+                "type": st.just("adversary"),
+                "strategy": st.sampled_from(["burst", "newest_first", "starve"]),
+                "period": st.integers(1, 4),
+            },
+            optional={"apply_to": st.just("pending")},
+        ),
+        st.just({"type": "adversary", "strategy": "until_end"}),
     ),
     max_size=3,
 )
@@ -122,10 +62,11 @@ FAULTS = st.lists(
 @settings(deadline=None, max_examples=100)
 @given(FAULTS, st.lists(st.integers(1, 3), min_size=ROUNDS, max_size=ROUNDS))
 def test_collecting_gives_the_simulators_arrivals_however_often_a_round_is_asked_for(
-    faults: list[Rounds | Drop | Blackout | Adversary], times: list[int]
+    faults: list[dict[str, Any]], times: list[int]
 ) -> None:
-    plan = DelayPlan(tuple(faults), agents=2, seed=3)
-    table, hold = plan.table(ROUNDS), RoundsHold(2, ROUNDS, plan)
+    run = given_run("rounds", *faults, agents=2)
+    table, hold = delay_plan(run).table(ROUNDS), make_hold(scenario_plan(run), MANY)
+    assert isinstance(hold, RoundsHold)
     book = ArrivalBook(table)
     for t in range(1, ROUNDS + 1):
         for agent in range(2):
@@ -139,25 +80,25 @@ def test_collecting_gives_the_simulators_arrivals_however_often_a_round_is_asked
 
 
 def test_a_later_round_acknowledges_the_one_before() -> None:
-    hold = rounds(Rounds(2))
+    hold = by_rounds({"type": "rounds", "rounds": 2})
     for s in (1, 2, 3):
         put(hold, s)
     assert [held.round for held in hold.collect(0, 2).deliveries] == [1]
-    assert hold.collect(0, 2).acknowledged == 0
+    assert hold.collect(0, 2).acknowledged == []
     arrived = hold.collect(0, 3)
-    assert ([held.round for held in arrived.deliveries], arrived.acknowledged) == ([2], 1)
-    assert (hold.links[0].pending, len(hold.links[0].released)) == (1, 1)
+    assert ([held.round for held in arrived.deliveries], arrived.acknowledged) == ([2], [1])
+    assert (hold.links[0].pending, len(hold.links[0].released), hold.pending) == (1, 1, 1)
 
 
 def test_a_skipped_round_loses_nothing() -> None:
-    hold = rounds()
+    hold = by_rounds()
     for s in (1, 2, 3):
         put(hold, s)
     assert [held.round for held in hold.collect(0, 3).deliveries] == [1, 2, 3]
 
 
 def test_a_round_that_is_over_or_not_submitted_cannot_be_collected() -> None:
-    hold = rounds()
+    hold = by_rounds()
     put(hold, 1)
     put(hold, 3)
     with pytest.raises(WireError, match="agent 0 asks for round 3 and has not submitted round 2"):
@@ -171,8 +112,10 @@ def test_a_round_that_is_over_or_not_submitted_cannot_be_collected() -> None:
     assert refusal.value.reason == "order"
 
 
-@pytest.mark.parametrize("hold", [wall({(0, 1): 5.0}), rounds(Rounds(3))], ids=["wall", "rounds"])
-def test_a_repeated_submission_is_acknowledged_and_kept_once(hold: Hold) -> None:
+@pytest.mark.parametrize("clock", ["wall", "rounds"])
+def test_a_repeated_submission_is_acknowledged_and_kept_once(clock: str) -> None:
+    late = {"type": "latency", "latency": "5s"} if clock == "wall" else {"type": "rounds", "rounds": 3}
+    hold = make_hold(scenario_plan(given_run(clock, late)), MANY)
     first = hold.submit(0, 1, b"abc", 1.0, 0.0)
     again = hold.submit(0, 1, b"abc", 1.0, 4.0)
     assert again == first._replace(new=False)
@@ -183,24 +126,25 @@ def test_a_repeated_submission_is_acknowledged_and_kept_once(hold: Hold) -> None
 
 
 def test_a_submission_is_remembered_after_its_feedback_has_gone() -> None:
-    hold = wall({(0, 2): 5.0})
+    hold = wall(LATE)
     put(hold, 2)
     assert hold.release(5.0)[0].round == 2
-    assert hold.acknowledge(0, [2]) == 1
+    assert hold.acknowledge(0, [2]) == [2]
     taken = hold.submit(0, 2, payload(0, 2), 1.0, 9.0)
     assert (taken.requested_delay, taken.new) == (5.0, False)
     assert (hold.links[0].held, hold.release(99.0), hold.next_due()) == ({}, [], None)
 
 
 def test_what_is_dropped_is_not_kept() -> None:
-    hold = wall({(1, 4): None})
+    hold = wall(DROPS)
     for again in (False, True):
-        assert hold.submit(1, 4, b"x", 1.0, 0.0) == (0.0, True, not again)
-    assert (hold.links[1].held, hold.next_due(), hold.release(math.inf)) == ({}, None, [])
+        taken = hold.submit(0, 3, b"x", 1.0, 0.0)
+        assert (taken.requested_delay, taken.dropped, taken.new) == (0.0, True, not again)
+    assert (hold.links[0].held, hold.next_due(), hold.release(math.inf), hold.pending) == ({}, None, [], 0)
 
 
 def test_only_what_was_delivered_can_be_acknowledged_and_all_of_it_or_nothing() -> None:
-    hold = wall({(0, 2): 5.0, (0, 3): None})
+    hold = wall(LATE, DROPS)
     for s in (1, 2, 3):
         put(hold, s)
     hold.release(0.0)
@@ -229,3 +173,83 @@ def test_age_and_completeness() -> None:
     hold.release(11.0)
     hold.acknowledge(0, [1])
     assert [link.oldest for link in hold.links] == [12.0, 11.0, 11.0]
+
+
+def test_what_new_faults_have_delayed_stays_so_and_pending_ones_let_go() -> None:
+    hold = wall({"type": "latency", "latency": "5s", "name": "mine"})
+    put(hold, 1, now=0.0)
+    plan = add(
+        hold.plan, hold.moment(1.0), None, fault(type="latency", latency="20s", apply_to="pending"), "x"
+    )
+    assert put_in_force(hold, plan, 1.0) == []
+    assert dues(hold) == {1: 25.0}
+    plan = remove(remove(hold.plan, None, "x"), None, "mine")
+    put_in_force(hold, plan, 4.0)
+    assert dues(hold) == {1: 5.0}
+    put(hold, 2, now=4.5)
+    assert dues(hold) == {1: 5.0, 2: 4.5}
+
+
+def test_a_change_asks_again_for_the_links_that_it_concerns_and_no_other() -> None:
+    hold = wall()
+    for agent in range(AGENTS):
+        put(hold, 1, agent=agent)
+    slow = fault(type="latency", latency="9s", apply_to="pending")
+    assert hold.change(add(hold.plan, hold.moment(1.0), 1, slow, None)) == [1]
+    assert hold.change(add(hold.plan, hold.moment(1.0), None, fault(type="drop"), None)) == []  # for new ones
+    assert hold.change(enable(hold.plan, 2, enabled=False)) == [2]
+    assert hold.change(reset(hold.plan)) == [1]
+
+
+def test_a_disabled_link_holds_everything_until_it_is_enabled() -> None:
+    hold = wall()
+    put(hold, 1)
+    put_in_force(hold, enable(hold.plan, 0, enabled=False), 1.0)
+    taken = hold.submit(0, 2, payload(0, 2), 1.0, 2.0)
+    assert taken.requested_delay == math.inf
+    assert (hold.next_due(), hold.release(1e9)) == (None, [])
+    put_in_force(hold, enable(hold.plan, 0, enabled=True), 7.0)
+    assert [held.round for held in hold.release(7.0)] == [1, 2]
+
+
+def test_a_drop_that_acts_on_what_is_pending_takes_it_for_good() -> None:
+    hold = wall({"type": "latency", "latency": "9s"})
+    put(hold, 1)
+    put(hold, 2)
+    drop = add(hold.plan, hold.moment(1.0), 0, fault(type="drop", apply_to="pending"), "thief")
+    assert put_in_force(hold, drop, 1.0) == [1, 2]
+    assert put_in_force(hold, reset(hold.plan), 2.0) == []
+    assert (hold.pending, hold.bytes, hold.links[0].pending, hold.links[0].lost) == (0, 0, 0, 2)
+    assert hold.release(99.0) == []
+    assert hold.submit(0, 1, payload(0, 1), 1.0, 3.0) == (0.0, True, False, 0.0)
+
+
+def test_until_the_end_comes_with_the_last_round() -> None:
+    hold = wall({"type": "adversary", "strategy": "until_end", "agents": [0]})
+    for s in range(1, ROUNDS):
+        assert hold.submit(0, s, payload(0, s), 1.0, float(s)).requested_delay == math.inf
+    assert hold.next_due() is None
+    put(hold, ROUNDS, now=50.0)
+    hold.withdraw(0, ROUNDS, 51.0)
+    assert (hold.next_due(), hold.release(51.0)) == (None, [])
+    put(hold, ROUNDS, now=52.0)
+    assert [held.round for held in hold.release(52.0)] == list(range(1, ROUNDS + 1))
+
+
+def test_until_the_end_comes_also_where_the_last_round_is_dropped() -> None:
+    last = {"type": "drop", "at": ROUNDS, "duration": 1}
+    hold = wall({"type": "adversary", "strategy": "until_end"}, last)
+    put(hold, 1)
+    assert hold.submit(0, ROUNDS, b"x", 1.0, 7.0).dropped
+    assert [held.round for held in hold.release(7.0)] == [1]
+
+
+def test_a_plan_that_nothing_was_accepted_under_is_let_go() -> None:
+    hold = wall({"type": "latency", "latency": "1h"})
+    put(hold, 1)
+    for _ in range(100):
+        hold.change(enable(hold.plan, 2, enabled=2 in hold.plan.disabled))
+    assert len(hold.plans) <= 65
+    assert {1, hold.plan.version} <= hold.plans.keys()
+    hold.redue(0, 1.0)
+    assert dues(hold) == {1: 3600.0}

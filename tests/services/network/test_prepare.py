@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,8 +12,8 @@ from edgefw.errors import InputError
 from edgefw.problem.stream import Stream
 from edgefw.scenario.load import load, validate
 from edgefw.scenario.setup import Setup, resolve
-from edgefw.services.config import AgentConfig, Place, load_shard
-from edgefw.services.network.prepare import Places, check_emulable, config_path, pin, prepare, shard_path
+from edgefw.services.config import AgentConfig, pack_shard, unpack_shard
+from edgefw.services.network.prepare import agent_config, check_emulable, pin, prepare, shard
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,15 +25,16 @@ SMALL = {
     "clock": "rounds",
     "pace": "asap",
 }
-PLACES = Places(
-    Place("127.0.0.1", 1, 2),
-    Place("127.0.0.1", 3, 4),
-    tuple(Place("127.0.0.1", 10 + 2 * i, 11 + 2 * i) for i in range(3)),
-)
 
 
 def setup_of(**fields: object) -> Setup:
     return resolve(validate({**SMALL, **fields}, source="test"))
+
+
+def told(setup: Setup, i: int) -> AgentConfig:
+    """Return what agent i is told, as it comes over the wire."""
+    peers = {j: f"agent-{j}:1" for j in setup.graph.neighbours(i)}
+    return AgentConfig.from_json(agent_config(setup, i, "digest/run", peers, "broker:1").to_json())
 
 
 @settings(deadline=None, max_examples=20)
@@ -44,40 +44,46 @@ def setup_of(**fields: object) -> Setup:
     batch=st.integers(1, 7),
     seed=st.integers(0, 5),
 )
-def test_an_agent_reads_the_setups_batches_from_its_own_files(
-    tmp_path_factory: pytest.TempPathFactory, kind: str, drift: float, batch: int, seed: int
+def test_an_agent_reads_the_setups_batches_from_its_own_samples(
+    kind: str, drift: float, batch: int, seed: int
 ) -> None:
     data = {"source": "synthetic", "samples": 60, "partition": kind, "drift": drift}
     setup = setup_of(data=data, problem={"batch": batch}, seed=seed)
-    path = tmp_path_factory.mktemp("run") / "run"
-    prepare(setup, path, PLACES)
     for i in range(3):
-        config = AgentConfig.read(config_path(path, i))
-        shard = load_shard(shard_path(path, i), config)
-        places = np.arange(len(shard))
-        stream = Stream(places, config.batch, config.spec.seed, i, in_order=config.in_order)
+        config, index = told(setup, i), shard(setup, i)
+        packed = pack_shard(setup.dataset.features[index], setup.dataset.labels[index])
+        samples = unpack_shard(bytes(packed), config)
+        stream = Stream(np.arange(len(samples)), config.batch, config.spec.seed, i, in_order=config.in_order)
         for t in (*range(1, 60), 1000):  # many epochs of a shard of 20
             features, labels = setup.batch(i, t)
             index = stream.indices(t)
-            np.testing.assert_array_equal(shard.rows(index, np.float32), features)
-            np.testing.assert_array_equal(shard.labels[index], labels)
+            np.testing.assert_array_equal(samples.rows(index, np.float32), features)
+            np.testing.assert_array_equal(samples.labels[index], labels)
 
 
-def test_an_agent_is_told_what_the_setup_says(tmp_path: Path) -> None:
+def test_an_agent_is_told_what_the_setup_says() -> None:
     setup = setup_of(pace="40ms", peers={"timeout": "3s"})
-    prepare(setup, tmp_path / "run", PLACES)
-    config = AgentConfig.read(config_path(tmp_path / "run", 1))
+    config = told(setup, 1)
     assert config.spec == setup.agent_spec(1)
     make_agent(config.spec)
-    assert config.peers == {0: "127.0.0.1:10", 2: "127.0.0.1:14"}
-    assert (config.broker, config.observer) == ("127.0.0.1:1", "127.0.0.1:3")
-    assert config.listen == PLACES.agents[1]
+    assert config.peers == {0: "agent-0:1", 2: "agent-2:1"}
+    assert (config.digest, config.broker) == ("digest/run", "broker:1")
     assert (config.pace, config.peer_timeout, config.rounds, config.clock) == (0.04, 3.0, 20, "rounds")
 
 
-def test_as_fast_as_it_goes_is_a_pace_of_zero(tmp_path: Path) -> None:
-    prepare(setup_of(), tmp_path / "run", PLACES)
-    assert json.loads(config_path(tmp_path / "run", 0).read_text())["pace"] == 0
+def test_as_fast_as_it_goes_is_a_pace_of_zero() -> None:
+    assert told(setup_of(), 0).pace == 0
+
+
+@pytest.mark.parametrize("packed", [b"", b"PK but no more", b"x" * 100])
+def test_what_is_no_shard_is_refused(packed: bytes) -> None:
+    with pytest.raises(InputError, match="these are no samples of an agent"):
+        unpack_shard(packed, told(setup_of(), 0))
+
+
+def test_what_is_no_configuration_is_refused() -> None:
+    with pytest.raises(InputError, match="this is no configuration of an agent"):
+        AgentConfig.from_json("{")
 
 
 def test_the_scenario_in_the_folder_names_the_data_that_were_found(
@@ -85,11 +91,9 @@ def test_the_scenario_in_the_folder_names_the_data_that_were_found(
 ) -> None:
     monkeypatch.setattr("edgefw.problem.datasets.locate", lambda _name: None)
     setup = setup_of(data={"source": "auto", "samples": 60})
-    run = prepare(setup, tmp_path / "run", PLACES)
+    run = prepare(setup, tmp_path / "run")
     written = load(str(run.path / "scenario.yaml"))
     assert written.data.source == "synthetic"
-    digests = {AgentConfig.read(config_path(run.path, i)).digest for i in range(3)}
-    assert digests == {written.digest}
     assert written.digest != setup.scenario.digest
 
 
@@ -102,11 +106,11 @@ def test_a_folder_of_data_is_named_by_its_full_path(tmp_path: Path, monkeypatch:
 
 
 def test_a_folder_that_holds_a_run_is_left_alone(tmp_path: Path) -> None:
-    prepare(setup_of(), tmp_path / "run", PLACES)
-    before = config_path(tmp_path / "run", 0).read_bytes()
+    prepare(setup_of(), tmp_path / "run")
+    before = (tmp_path / "run" / "scenario.yaml").read_bytes()
     with pytest.raises(InputError, match="holds a run already"):
-        prepare(setup_of(seed=1), tmp_path / "run", PLACES)
-    assert config_path(tmp_path / "run", 0).read_bytes() == before
+        prepare(setup_of(seed=1), tmp_path / "run")
+    assert (tmp_path / "run" / "scenario.yaml").read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -119,6 +123,10 @@ def test_a_folder_that_holds_a_run_is_left_alone(tmp_path: Path) -> None:
         ),
         ({"peers": {"on_loss": "reroute"}}, "peers.on_loss=wait"),
         ({"resume": "continue"}, "resume=anew"),
+        (
+            {"limits": {"link": 5}, "delays": [{"type": "rounds", "rounds": 5}]},
+            "limits.link is 5, and delays reach 5 rounds: at least 6 are needed",
+        ),
     ],
 )
 def test_what_cannot_be_emulated_is_refused(fields: dict[str, object], message: str) -> None:
@@ -127,7 +135,7 @@ def test_what_cannot_be_emulated_is_refused(fields: dict[str, object], message: 
 
 
 @pytest.mark.parametrize("algorithm", ["mfw", "delmfw", "dgd", "bold-mfw"])
-def test_a_lone_learner_can_be_emulated(tmp_path: Path, algorithm: str) -> None:
+def test_a_lone_learner_can_be_emulated(algorithm: str) -> None:
     setup = setup_of(algorithm={"name": algorithm, "horizon": 20}, network={"agents": 1})
-    prepare(setup, tmp_path / "run", PLACES)
-    assert AgentConfig.read(config_path(tmp_path / "run", 0)).peers == {}
+    check_emulable(setup.scenario)
+    assert told(setup, 0).peers == {}

@@ -91,7 +91,7 @@ def test_a_run_is_scored_summed_up_and_found_identical_by_verify(tmp_path: Path)
 def test_reports_may_come_in_any_order_among_agents_and_again(tmp_path: Path) -> None:
     setup = resolve(playback.scenario())
     folder = playback.new_folder(tmp_path / "run", setup.scenario)
-    rounds, digest = playback.play_all(setup), setup.scenario.digest
+    rounds, digest = playback.play_all(setup), playback.identity(setup)
 
     async def run() -> list[Any]:
         async with playback.observing(folder, stay=True) as observer:
@@ -121,7 +121,7 @@ async def metrics_of(place: Any) -> dict[str, float]:
 def test_a_certificate_is_told_to_agents_that_stay_and_the_metrics_follow(tmp_path: Path) -> None:
     setup = resolve(playback.scenario())
     folder = playback.new_folder(tmp_path / "run", setup.scenario)
-    rounds, digest = playback.play_all(setup), setup.scenario.digest
+    rounds, digest = playback.play_all(setup), playback.identity(setup)
 
     async def run() -> Any:
         async with (
@@ -156,7 +156,7 @@ def test_a_certificate_is_told_to_agents_that_stay_and_the_metrics_follow(tmp_pa
 def test_a_run_that_is_stopped_is_scored_against_the_best_point_of_what_was_played(tmp_path: Path) -> None:
     setup = resolve(playback.scenario())
     folder = playback.new_folder(tmp_path / "run", setup.scenario)
-    rounds, digest = playback.play_all(setup)[:7], setup.scenario.digest
+    rounds, digest = playback.play_all(setup)[:7], playback.identity(setup)
 
     async def run() -> None:
         async with playback.observing(folder) as observer:
@@ -196,17 +196,10 @@ def test_an_observer_stopped_before_the_first_round_still_writes_a_summary(tmp_p
     assert (found["rounds"], found["total_loss"], found["network_regret"]) == (0, 0.0, None)
 
 
-PROCESS = """
-import sys
-from edgefw.services.observer import service as observer
-scenario, out, host, port, metrics_port = sys.argv[1:]
-sys.exit(observer.run(scenario, out, host, int(port), int(metrics_port), stay=False))
-"""
-
-
 def start(folder: RunFolder, place: Any) -> subprocess.Popen[bytes]:
-    arguments = (folder.scenario_path, folder.path, place.host, place.port, place.metrics_port)
-    return subprocess.Popen([sys.executable, "-c", PROCESS, *map(str, arguments)])
+    words = ["--scenario", folder.scenario_path, "--out", folder.path, "--listen", place.address]
+    command = ["observer", *map(str, words), "--metrics-port", str(place.metrics_port)]
+    return subprocess.Popen([sys.executable, "-m", "edgefw", *command])
 
 
 def test_an_observer_that_was_killed_leaves_its_rows_and_another_goes_on(tmp_path: Path) -> None:
@@ -238,7 +231,8 @@ def test_an_observer_that_was_killed_leaves_its_rows_and_another_goes_on(tmp_pat
 
     async def report_the_rest() -> None:
         clients = [
-            ObserverClient(place.address, i, setup.scenario.digest, scores[i].append) for i in range(setup.n)
+            ObserverClient(place.address, i, playback.identity(setup), scores[i].append)
+            for i in range(setup.n)
         ]
         for i, client in enumerate(clients):
             for played in rounds[54:]:  # one of them has been recorded already

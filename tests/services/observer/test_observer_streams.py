@@ -35,8 +35,11 @@ class Desk:
     def __init__(self) -> None:
         self.ledger, self.registry = Ledger(2, 5, 24), CollectorRegistry()
         metrics = ObserverMetrics(self.registry)
-        self.servicer = ReportServicer(DIGEST, 2, SHAPE, self.take, metrics)
+        self.servicer = ReportServicer(DIGEST, 2, SHAPE, self.take, metrics, self.join)
         self.taken: list[Reported] = []
+
+    async def join(self, _request: Any, context: Any) -> None:
+        await context.abort(Status.UNIMPLEMENTED, "nobody joins here")
 
     def take(self, report: Reported) -> Score | None:
         if self.ledger.take(report):

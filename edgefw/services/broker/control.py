@@ -1,0 +1,188 @@
+"""Changes of the delay plan while the broker runs: checked, kept in the journal, put in force, told."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from edgefw.errors import JournalFullError
+from edgefw.services.broker.admin.events import Events
+from edgefw.services.broker.admin.views import LinkState
+from edgefw.services.broker.edits import without
+from edgefw.services.broker.hold import RoundsHold
+from edgefw.services.broker.limits import check_limits
+from edgefw.services.broker.plan import plan_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from prometheus_client import CollectorRegistry
+
+    from edgefw.services.broker.hold import Hold
+    from edgefw.services.broker.journal import Journal
+    from edgefw.services.broker.link import Held
+    from edgefw.services.broker.plan import Entry, Moment, Plan
+    from edgefw.telemetry.metrics import BrokerMetrics
+
+LONGEST_SLEEP = 60.0
+RETRY = 0.25  # seconds after which a fault that is over is removed where it could not be before
+
+
+class Control:
+    """The one way to change the plan. What is in force is on disk; edits build on one another in order."""
+
+    def __init__(
+        self, hold: Hold, journal: Journal, metrics: BrokerMetrics, registry: CollectorRegistry
+    ) -> None:
+        self._hold, self._journal, self._metrics, self.registry = hold, journal, metrics, registry
+        self.ready = False
+        self._proposed = hold.plan  # the newest plan, in force or on its way to the disk
+        self._failures = 0
+        self._changed = asyncio.Event()
+        self._seen = monotonic()  # up to here, beginnings have been taken care of
+        self.connected: Callable[[int], bool] = self._has_collected
+        self.release_due: Callable[[], None] = lambda: None
+        self.wake: Callable[[], None] = lambda: None  # told that something may be due earlier than before
+        self.events = Events()
+
+    @property
+    def plan(self) -> Plan:
+        """The plan in force."""
+        return self._hold.plan
+
+    def links(self) -> list[LinkState]:
+        """Return every link, in the order of agents."""
+        return [self.link(link.agent) for link in self._hold.links]
+
+    def link(self, agent: int) -> LinkState:
+        """Return the link of an agent."""
+        link, plan, now = self._hold.links[agent], self.plan, monotonic()
+        next_due = min((held.due for held in link.waiting()), default=None)
+        wall = plan.rules.clock == "wall"
+        return LinkState(
+            agent=agent,
+            enabled=agent not in plan.disabled,
+            connected=self.connected(agent),
+            pending=link.pending,
+            due=len(link.released),
+            oldest_age=None if link.oldest is None else now - link.oldest,
+            accepted=link.count,
+            delivered=link.delivered,
+            requested_delay=link.last_requested,
+            next_due=next_due - now if wall and next_due is not None else next_due,
+            faults=plan.in_force(agent, self._hold.moment(now), self._hold.start),
+        )
+
+    async def apply(self, kind: str, edit: Callable[[Plan, Moment], Plan]) -> Plan:
+        """Put an edited plan in force; returns when it is. An error of the edit changes nothing."""
+        plan = edit(self._proposed, self._hold.moment(monotonic()))
+        if plan is self._proposed:
+            return plan
+        plan.check()
+        check_limits(plan, self._hold.limits)
+        self._proposed, failures = plan, self._failures
+        try:
+            await self._keep(plan)
+        except JournalFullError:
+            self._start_over()
+            raise
+        if failures != self._failures:
+            self._start_over()
+            with suppress(JournalFullError):  # on disk, this plan is newer than the one in force: no longer
+                await self._keep(self._proposed)
+            raise JournalFullError("an earlier change could not be kept: send this one again")
+        await self._put_in_force(kind, plan)
+        return plan
+
+    async def run(self) -> None:
+        """Let faults begin and end by the clock, for ever."""
+        while True:
+            self._changed.clear()
+            now, start = monotonic(), self._hold.start
+            self._begin_or_end(now)
+            over = self.plan.over(self._hold.moment(now), start)
+            if over and await self._remove(over):
+                continue
+            following = self.plan.next_moment(now, start)
+            pause = LONGEST_SLEEP if following is None else min(following - now, LONGEST_SLEEP)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(pause, RETRY) if over else pause):
+                    await self._changed.wait()
+
+    def submitted(self, first: bool) -> None:  # noqa: FBT001 - it is a callback
+        """Note that feedback has been taken over: the first starts the run, each may end a fault."""
+        if first and self._hold.start is not None:
+            self._journal.note_start(self._journal.timeline.real(self._hold.start))
+        if first or self._counts_rounds():
+            self._changed.set()
+        self.wake()
+
+    def released(self, released: Sequence[Held]) -> None:
+        """Note what has been released."""
+        if self.events.listeners:
+            for held in released:
+                self.events.publish(
+                    "release",
+                    {"agent": held.agent, "round": held.round, "requested_delay": held.requested_delay},
+                )
+
+    def _has_collected(self, agent: int) -> bool:
+        return isinstance(self._hold, RoundsHold) and self._hold.collected[agent] > 0
+
+    def _counts_rounds(self) -> bool:
+        """Whether a fault ends when enough rounds have been submitted."""
+        return self.plan.rules.clock == "rounds" and any(
+            entry.since_rounds is not None and entry.fault.duration is not None for entry in self.plan.entries
+        )
+
+    async def _keep(self, plan: Plan) -> None:
+        await self._journal.keep_plan(plan.version, plan_to_json(plan, self._journal.timeline.real))
+
+    def _start_over(self) -> None:
+        """Build on what is in force again; its new version stands above those that were not kept."""
+        self._failures += 1
+        self._proposed = replace(self.plan, version=self._proposed.version + 1)
+
+    async def _put_in_force(self, kind: str, plan: Plan) -> None:
+        before = self.plan
+        self.release_due()  # what was due before the change is not held by it
+        concerned = self._hold.change(plan)
+        self._metrics.plan_changes.inc()
+        self._changed.set()
+        for agent in concerned:
+            self._redue(agent)
+            await asyncio.sleep(0)  # releases go on meanwhile
+        self.events.publish("change", {"what": kind, "version": plan.version, "before": before.version})
+
+    def _redue(self, agent: int) -> None:
+        dropped = self._hold.redue(agent, monotonic())
+        if dropped:
+            self._journal.note_done(agent, dropped)
+        self.wake()
+
+    def _begin_or_end(self, now: float) -> None:
+        """Let faults that act on what is pending begin to, or let go."""
+        before, self._seen = self._seen, now
+        concerned = [
+            link.agent
+            for link in self._hold.links
+            for fault in self.plan.later(link.agent, self._hold.start)
+            if any(before < moment <= now for moment in fault.span)
+        ]
+        if concerned:
+            self.release_due()
+        for agent in dict.fromkeys(concerned):
+            self._redue(agent)
+
+    async def _remove(self, over: Sequence[Entry]) -> bool:
+        """Take out faults whose time is over; return False where that has to wait: they do nothing any more.
+
+        What is accepted is accepted under a version that is on disk, so it waits for that as any change does.
+        """
+        before = self.plan
+        with suppress(JournalFullError):
+            await self.apply("ended", lambda plan, _: without(plan, over))
+        return self.plan is not before

@@ -1,0 +1,133 @@
+"""One agent's feedback in the broker's hands: pending, released, done. Pure state."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections import deque
+from dataclasses import dataclass
+
+DONE, DROPPED = 0.0, math.inf
+RECENT = 1024  # rounds for which a repeated submission is answered in full
+RANKED = 100  # norms that a new one is compared with
+
+
+@dataclass(slots=True)
+class Held:
+    """A feedback that is held. `accepted` and `due` are moments of the clock, or rounds."""
+
+    agent: int
+    round: int
+    payload: bytes
+    norm: float
+    rank: float  # the share of its link's last norms that are smaller
+    accepted: float
+    version: int  # of the plan that it was accepted under
+    due: float = math.inf
+    requested_delay: float = math.inf
+    sent: bool = False
+
+
+class Link:
+    """The feedback of one agent; held in order of submission, released in order of release."""
+
+    def __init__(self, agent: int) -> None:
+        self.agent = agent
+        self.held: dict[int, Held] = {}
+        self.released: dict[int, Held] = {}
+        self.withdrawn: set[int] = set()  # handed out, then not kept: its agent may acknowledge it
+        self.lost = 0  # feedback that was dropped
+        self.last_requested: float | None = None  # the delay of what was accepted last
+        self.floor = 0  # rounds 1..floor have all been taken
+        self.highest = 0
+        self._beyond: set[int] = set()  # rounds taken above a gap
+        self._recent: dict[int, float] = {}  # requested delays of rounds that are not held any more
+        self._norms: deque[float] = deque()  # the last RANKED of them,
+        self._ordered: list[float] = []  # and the same by size
+
+    @property
+    def count(self) -> int:
+        """How many feedbacks have been taken over."""
+        return self.floor + len(self._beyond)
+
+    @property
+    def delivered(self) -> int:
+        """How many are done: their agent has them."""
+        return self.count - len(self.held) - self.lost
+
+    @property
+    def pending(self) -> int:
+        """How many are not due yet."""
+        return len(self.held) - len(self.released)
+
+    @property
+    def oldest(self) -> float | None:
+        """When the oldest that is held was accepted."""
+        return next((held.accepted for held in self.held.values()), None)
+
+    def waiting(self) -> list[Held]:
+        """Return what is pending, in order of submission."""
+        return [held for s, held in self.held.items() if s not in self.released]
+
+    def taken(self, s: int) -> bool:
+        """Whether round s has been submitted."""
+        return s <= self.floor or s in self._beyond
+
+    def requested(self, s: int) -> float:
+        """Return the delay that was asked for round s, which has been taken; infinite if it was dropped."""
+        held = self.held.get(s)
+        return self._recent.get(s, DONE) if held is None else held.requested_delay
+
+    def dropped(self, s: int) -> bool:
+        """Whether round s was taken and will never be delivered."""
+        return s not in self.held and self._recent.get(s) == DROPPED
+
+    def rank(self, norm: float) -> float:
+        """Return the share of the link's last norms that are smaller; 0 where there are none."""
+        ordered = self._ordered
+        return bisect.bisect_left(ordered, norm) / len(ordered) if ordered else 0.0
+
+    def take(self, s: int, norm: float) -> None:
+        """Note that round s has been taken."""
+        self._rank_with(norm)
+        self._beyond.add(s)
+        self.highest = max(self.highest, s)
+        while self.floor + 1 in self._beyond:
+            self.floor += 1
+            self._beyond.remove(self.floor)
+
+    def _rank_with(self, norm: float) -> None:
+        if len(self._norms) == RANKED:
+            del self._ordered[bisect.bisect_left(self._ordered, self._norms.popleft())]
+        self._norms.append(norm)
+        bisect.insort(self._ordered, norm)
+
+    def untake(self, s: int) -> None:
+        """Undo `take` of a round that could not be kept; it is always a recent one."""
+        if s <= self.floor:
+            self._beyond |= set(range(s + 1, self.floor + 1))
+            self.floor = s - 1
+        self._beyond.discard(s)
+        self.highest = max(self._beyond, default=self.floor)
+        self.lost -= self._recent.pop(s, DONE) == DROPPED
+        self.held.pop(s, None)
+        if self.released.pop(s, None) is not None:
+            self.withdrawn.add(s)
+
+    def release(self, s: int) -> Held:
+        """Turn a pending feedback into a released one."""
+        held = self.released[s] = self.held[s]
+        return held
+
+    def forget(self, s: int, requested: float) -> None:
+        """Let go of a feedback that its agent has, or that it will never get (DROPPED)."""
+        self.held.pop(s, None)
+        self.released.pop(s, None)
+        self._recent[s] = requested
+        self.lost += requested == DROPPED
+        if len(self._recent) > RECENT:
+            del self._recent[next(iter(self._recent))]
+
+    def restore(self, floor: int) -> None:
+        """Begin with rounds 1..floor taken and done."""
+        self.floor = self.highest = floor

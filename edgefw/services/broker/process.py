@@ -1,0 +1,131 @@
+"""The broker's process: its journal, its servers, and the runs that it serves one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import sys
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from edgefw.scenario.load import load, parse
+from edgefw.services.broker.admin.app import make_server
+from edgefw.services.broker.journal import open_journal
+from edgefw.services.broker.journal.discard import discard_other
+from edgefw.services.broker.restore import make_or_restore
+from edgefw.services.broker.service import SERVICE, Broker
+from edgefw.services.runtime import Server, Stop, run_service, unless
+from edgefw.telemetry.metrics import BrokerMetrics, new_registry
+from edgefw.transport.joining import join
+from edgefw.v1.broker_service_pb2_grpc import add_BrokerServiceServicer_to_server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
+
+    from edgefw.scenario.model import Scenario
+    from edgefw.services.broker.admin.server import AdminOptions
+    from edgefw.services.config import Place
+    from edgefw.transport.joining import Joined
+
+log = logging.getLogger(__name__)
+
+WATCH = 1.0  # seconds between two looks whether the observer has begun another run
+SWITCH = 0.0005  # seconds that the journal's thread may keep the interpreter while the event loop waits
+
+
+@dataclass(frozen=True)
+class BrokerOptions:
+    """How a broker runs: where it listens, where it keeps what it holds (None: in memory only)."""
+
+    listen: Place
+    journal: Path | None
+    admin: AdminOptions | None = None
+
+
+async def serve(scenario: Scenario, identity: str, options: BrokerOptions, stop: Stop) -> None:
+    """Serve the agents of a run until told to stop, or until they speak of the next run."""
+    registry = new_registry("broker")
+    metrics = BrokerMetrics(registry)
+    journal = open_journal(options.journal, identity, metrics)
+    try:
+        broker = Broker(identity, make_or_restore(scenario, journal), journal, metrics, registry)
+        await _listen(broker, scenario, options, Server(registry), stop)
+    finally:
+        await journal.close()
+
+
+async def _listen(
+    broker: Broker, scenario: Scenario, options: BrokerOptions, server: Server, stop: Stop
+) -> None:
+    admin = make_server(broker.control, options.admin) if options.admin else None
+    await server.start(options.listen, [(SERVICE, partial(add_BrokerServiceServicer_to_server, broker))])
+    try:
+        if admin is not None:
+            await admin.start()
+        await server.ready()
+        broker.control.ready = True
+        log.info("holding feedback of %d agents at %s", scenario.network.agents, options.listen.address)
+        _favour_delivery()
+        await broker.run(stop)
+    finally:
+        if admin is not None:
+            await admin.stop()
+        await server.stop()
+
+
+def _favour_delivery() -> None:
+    """Keep what else goes on in the process from making feedback late."""
+    gc.freeze()  # what is there by now stays: looking through it again and again is of no use
+    sys.setswitchinterval(SWITCH)
+
+
+def run(scenario: str, options: BrokerOptions) -> int:
+    """Run the broker of a scenario (a file or a name) until SIGTERM; return the exit code."""
+
+    async def service(stop: Stop) -> None:
+        plan = load(scenario)
+        await serve(plan, plan.digest, options, stop)
+
+    return run_service("broker", service)
+
+
+def run_joined(observer: str, advertise: str, options: BrokerOptions) -> int:
+    """Run the broker of an observer's runs, one after the other, until SIGTERM; return the exit code.
+
+    The journal of an earlier run goes when the next one begins: nobody will ask for what it holds.
+    """
+    ask = partial(join, observer, advertise, options.listen.metrics_port)
+
+    async def service(stop: Stop) -> None:
+        while (joined := await unless(stop, ask())) is not None:
+            if options.journal is not None:
+                discard_other(options.journal, joined.identity)
+            scenario = parse(joined.configuration.decode(), "the observer's scenario")
+            over = asyncio.Event()  # told to stop, or the observer has gone on to another run
+            watching = asyncio.create_task(_watch(stop, over, ask, joined.identity))
+            try:
+                await serve(scenario, joined.identity, options, over)
+            finally:
+                watching.cancel()
+
+    return run_service("broker", service)
+
+
+async def _watch(
+    stop: Stop, over: asyncio.Event, ask: Callable[[], Coroutine[Any, Any, Joined]], identity: str
+) -> None:
+    """End the run when told to stop, or when the observer has begun another: agents wait for us there."""
+
+    async def another_run() -> None:
+        joined = await ask()
+        while joined.identity == identity:
+            await asyncio.sleep(WATCH)
+            joined = await ask()
+
+    try:
+        await unless(stop, another_run())
+    finally:
+        over.set()

@@ -1,0 +1,75 @@
+"""From what a journal kept to what the broker holds: as if it had never stopped."""
+
+from __future__ import annotations
+
+import logging
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from edgefw.services.broker.hold import Hold, RoundsHold, make_hold
+from edgefw.services.broker.journal import Row, State
+from edgefw.services.broker.limits import check_limits, limits_of
+from edgefw.services.broker.link import DONE, DROPPED, Held
+from edgefw.services.broker.plan import plan_from_json, scenario_plan
+
+if TYPE_CHECKING:
+    from edgefw.scenario.model import Scenario
+    from edgefw.services.broker.journal import Journal, Restored
+    from edgefw.services.broker.timeline import Timeline
+
+log = logging.getLogger(__name__)
+
+
+def make_or_restore(scenario: Scenario, journal: Journal) -> Hold:
+    """Return an empty hold under the scenario's plan, or what the journal knows of a broker before."""
+    plan, limits = scenario_plan(scenario), limits_of(scenario)
+    check_limits(plan, limits)
+    known = journal.restored
+    if known is None:
+        return make_hold(plan, limits)
+    plans = {plan.version: plan} | {
+        version: plan_from_json(text, plan.rules, journal.timeline.moment)
+        for version, text in known.plans.items()
+    }
+    hold = make_hold(plans[max(plans)], limits)
+    hold.plans = plans
+    _fill(hold, known, journal)
+    return hold
+
+
+def _fill(hold: Hold, known: Restored, journal: Journal) -> None:
+    now, timeline = monotonic(), journal.timeline
+    hold.start = None if known.start is None else timeline.moment(known.start)
+    for agent, floor in known.floors.items():
+        hold.links[agent].restore(floor)
+    for row in known.rows:
+        _put_back(hold, row, timeline)
+    if isinstance(hold, RoundsHold):
+        for agent, t in known.collected.items():
+            hold.collected[agent] = t
+    for link in hold.links:
+        if dropped := hold.redue(link.agent, now):
+            journal.note_done(link.agent, dropped)
+        if isinstance(hold, RoundsHold):
+            hold.release_again(link.agent)
+    due = sum(row.state is State.SENT for row in known.rows)
+    log.info("restored %d pending feedbacks (%d of them delivered before)", hold.pending, due)
+
+
+def _put_back(hold: Hold, row: Row, timeline: Timeline) -> None:
+    if row.payload is None or row.state in {State.DONE, State.DROPPED}:
+        link = hold.links[row.agent]
+        link.take(row.round, row.norm)
+        link.forget(row.round, DROPPED if row.state is State.DROPPED else DONE)
+        return
+    held = Held(
+        row.agent,
+        row.round,
+        row.payload,
+        row.norm,
+        row.rank,
+        timeline.moment(row.accepted),
+        row.version,
+        sent=row.state is State.SENT,
+    )
+    hold.restore(held)

@@ -1,0 +1,171 @@
+"""Services that are started one by one and find each other through the observer, as containers do."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import urllib.request
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+from emulated import until
+
+from edgefw.scenario.load import dump, validate
+from edgefw.services.network.ports import loopback_places
+from edgefw.services.network.scrape import parse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from edgefw.services.config import Place
+
+pytestmark = pytest.mark.xdist_group("machine")  # measures or fills the machine: one at a time
+
+AGENTS, ROUNDS = 3, 30
+SCENARIO: dict[str, Any] = {
+    "name": "joined",
+    "network": {"agents": AGENTS, "topology": "complete"},
+    "data": {"source": "synthetic", "samples": 200},
+    "clock": "wall",
+    "pace": "60ms",
+    "algorithm": {"horizon": 50, "stop_after": ROUNDS},
+    "delays": [{"type": "latency", "latency": "100ms"}],
+}
+
+
+class Joined:
+    """Processes of one network; each logs into a file of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.runs, self.journal = path / "runs", path / "journal.sqlite"
+        self._ports = loopback_places(AGENTS)
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
+        self._environment = {
+            **os.environ,
+            "XDG_CACHE_HOME": str(path / "cache"),
+            "EDGEFW_SCENARIO": dump(validate(SCENARIO, source="test")),
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+
+    def __enter__(self) -> Self:
+        self.places = self._ports.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self.running.values():
+            process.kill()
+            process.wait(10)
+        self._ports.__exit__(None, None, None)
+
+    def start(self, name: str) -> None:
+        place, *words = self._command(name)
+        where = ("--listen", place.address, "--metrics-port", str(place.metrics_port))
+        command = [sys.executable, "-m", "edgefw", *words, *where]
+        with (self._path / f"{name}.log").open("ab") as log:
+            self.running[name] = subprocess.Popen(
+                command, stdout=log, stderr=subprocess.STDOUT, env=self._environment
+            )
+
+    def _command(self, name: str) -> tuple[Place, *tuple[str, ...]]:
+        join = ("--join", self.places.observer.address)
+        if name == "observer":
+            return self.places.observer, "observer", "--runs", str(self.runs)
+        if name == "broker":
+            return self.places.broker, "broker", *join, "--journal", str(self.journal)
+        agent = name.removeprefix("agent-")
+        return self.places.agents[int(agent)], "agent", *join, "--agent", agent
+
+    def kill(self, name: str) -> None:
+        self.running[name].send_signal(signal.SIGKILL)
+        self.running[name].wait(10)
+
+    def log(self, name: str) -> str:
+        return (self._path / f"{name}.log").read_text()
+
+    def round(self) -> int:
+        """Return the last round that the observer has scored, 0 while it does not answer."""
+        place = self.places.observer
+        try:
+            with urllib.request.urlopen(f"http://{place.host}:{place.metrics_port}/metrics") as answer:
+                (sample,) = parse(answer.read().decode(), {"edgefw_network_round"})
+        except OSError:
+            return 0
+        return int(sample.value)
+
+    def folders(self) -> list[Path]:
+        return sorted(self.runs.iterdir()) if self.runs.exists() else []
+
+    def owner(self) -> str:
+        """Return the run that the broker's journal is of, once nobody uses it."""
+        with closing(sqlite3.connect(self.journal)) as database:
+            (found,) = database.execute("SELECT value FROM meta WHERE key = 'digest'").fetchone()
+        return str(found)
+
+    def finish(self) -> None:
+        """Wait for the good end of all that end, and stop the broker."""
+        for name, process in self.running.items():
+            if name != "broker":
+                assert process.wait(60) == 0, self.log(name)
+        self.running["broker"].send_signal(signal.SIGTERM)
+        assert self.running["broker"].wait(20) == 0, self.log("broker")
+
+
+@pytest.fixture
+def joined(tmp_path: Path) -> Any:
+    with Joined(tmp_path) as network:
+        yield network
+
+
+def verified(path: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "edgefw", "verify", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+def test_services_that_start_in_any_order_find_each_other_and_a_killed_broker_comes_back(
+    joined: Joined,
+) -> None:
+    for name in ("agent-1", "broker", "agent-0", "observer", "agent-2"):
+        joined.start(name)
+    until(lambda: joined.round() > 5)
+    joined.kill("broker")
+    joined.start("broker")
+    joined.finish()
+    (folder,) = joined.folders()
+    assert json.loads((folder / "summary.json").read_text())["rounds"] == ROUNDS
+    assert f"{AGENTS * ROUNDS} of {AGENTS * ROUNDS} plays are identical" in verified(folder)
+    assert joined.owner().endswith(f"/{folder.name}")
+    assert "Traceback" not in "".join(joined.log(name) for name in joined.running)
+
+
+def test_an_agent_that_has_lost_the_run_starts_it_anew_for_all_and_the_broker_follows(
+    joined: Joined,
+) -> None:
+    for name in ("observer", "broker", *(f"agent-{i}" for i in range(AGENTS))):
+        joined.start(name)
+    until(lambda: joined.round() > 5)
+    (first,) = joined.folders()
+    joined.kill("agent-1")
+    joined.start("agent-1")
+    until(lambda: len(joined.folders()) == 2)
+    joined.finish()
+    second = joined.folders()[1]
+    assert 5 < json.loads((first / "summary.json").read_text())["rounds"] < ROUNDS
+    assert json.loads((second / "summary.json").read_text())["rounds"] == ROUNDS
+    assert f"{AGENTS * ROUNDS} of {AGENTS * ROUNDS} plays are identical" in verified(second)
+    assert joined.owner().endswith(f"/{second.name}")
+    assert "agent 1 has lost the run: everyone starts anew" in joined.log("observer")
+    assert "removing the journal of run" in joined.log("broker")
+    assert "joining the next run" in joined.log("agent-0")
+    assert "Traceback" not in "".join(joined.log(name) for name in joined.running)

@@ -1,0 +1,261 @@
+"""How processes become a part of a run: all are waited for, and nobody takes another's place."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import grpc
+import numpy as np
+import playback
+import pytest
+from playback import DEADLINE
+from prometheus_client import CollectorRegistry
+
+from edgefw.scenario.load import parse
+from edgefw.scenario.setup import Setup, resolve
+from edgefw.services.config import AgentConfig, unpack_shard
+from edgefw.services.network.prepare import shard
+from edgefw.services.observer import joining as module
+from edgefw.services.observer import service as observer
+from edgefw.services.observer.joining import Joining
+from edgefw.services.observer.streams import SERVICE_NAME, ReportServicer
+from edgefw.telemetry.metrics import ObserverMetrics
+from edgefw.transport.joining import Joined, JoinError, join
+from edgefw.transport.server import GrpcServer
+from edgefw.v1 import observer_service_pb2_grpc
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.xdist_group("machine")  # its process is of low priority: one at a time
+
+N = 3
+SCENARIO: dict[str, Any] = {"network": {"agents": N, "topology": "line"}, "algorithm": {"horizon": 6}}
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@dataclass
+class Run:
+    """An observer, and how its agents join it."""
+
+    setup: Setup
+    address: str
+
+    async def join(self, agent: int | None = None, address: str | None = None) -> Joined:
+        where = address or ("broker:1" if agent is None else f"agent-{agent}:1")
+        async with asyncio.timeout(DEADLINE):
+            return await join(self.address, where, 9464, agent)
+
+    async def join_all(self) -> list[Joined]:
+        """Let the broker and then every agent join; return what the agents are told."""
+        await self.join()
+        return await asyncio.gather(*(self.join(i) for i in range(N)))
+
+    async def play(self, identity: str, rounds: int = 6) -> None:
+        """Let agents report the first rounds."""
+        played = playback.play_all(self.setup)[:rounds]
+        await asyncio.gather(*(playback.report_all(self.address, identity, i, played) for i in range(N)))
+
+
+@asynccontextmanager
+async def joining() -> AsyncIterator[tuple[Run, Joining]]:
+    """Let processes join without an observer around."""
+    setup, server = resolve(playback.scenario(**SCENARIO)), GrpcServer()
+    members = Joining(setup, "digest/run", again=None)
+    metrics = ObserverMetrics(CollectorRegistry())
+    servicer = ReportServicer("digest/run", N, (1, 1), lambda _: None, metrics, members.serve)
+    add = partial(observer_service_pb2_grpc.add_ObserverServiceServicer_to_server, servicer)
+    port = await server.start("127.0.0.1:0", [(SERVICE_NAME, add)])
+    try:
+        yield Run(setup, f"127.0.0.1:{port}"), members
+    finally:
+        await server.stop()
+
+
+@asynccontextmanager
+async def observing_anew(tmp_path: Path) -> AsyncIterator[Run]:
+    setup = resolve(playback.scenario(**SCENARIO))
+    folder = playback.new_folder(tmp_path / "given", setup.scenario)
+    place, stop = playback.free_place(), asyncio.Event()
+    config = observer.ObserverConfig(str(folder.scenario_path), place, runs=tmp_path / "runs", stay=True)
+    serving = asyncio.create_task(observer.serve(config, stop))
+    try:
+        await playback.listening(place)
+        yield Run(setup, place.address)
+    finally:
+        stop.set()
+        async with asyncio.timeout(DEADLINE):
+            await serving
+
+
+def test_agents_are_told_what_they_need_when_all_have_come() -> None:
+    async def test() -> None:
+        async with joining() as (run, _):
+            agents = [asyncio.create_task(run.join(i)) for i in range(N)]
+            await asyncio.sleep(0.1)
+            assert not any(task.done() for task in agents)  # the broker is missing
+            broker = await run.join()
+            assert parse(broker.configuration.decode(), "test") == run.setup.scenario
+            assert broker.samples == b""
+            told = await asyncio.gather(*agents)
+            assert {each.identity for each in told} == {broker.identity}
+            assert broker.identity == "digest/run"
+            for i, each in enumerate(told):
+                config = AgentConfig.from_json(each.configuration)
+                assert (config.spec.agent, config.digest, config.broker) == (i, broker.identity, "broker:1")
+                assert config.peers == {j: f"agent-{j}:1" for j in run.setup.graph.neighbours(i)}
+                samples, index = unpack_shard(each.samples, config), shard(run.setup, i)
+                np.testing.assert_array_equal(samples.features, run.setup.dataset.features[index])
+                np.testing.assert_array_equal(samples.labels, run.setup.dataset.labels[index])
+
+    asyncio.run(test())
+
+
+def test_samples_that_do_not_fit_into_a_message_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PIECE", 1000)
+
+    async def test() -> None:
+        async with joining() as (run, _):
+            for i, each in enumerate(await run.join_all()):
+                assert len(each.samples) > 10_000
+                samples = unpack_shard(each.samples, AgentConfig.from_json(each.configuration))
+                assert len(samples) == len(shard(run.setup, i))
+
+    asyncio.run(test())
+
+
+def test_who_waits_is_told_in_the_log_for_whom(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "REMIND", 0.05)
+
+    async def test() -> None:
+        async with joining() as (run, _):
+            await run.join()
+            waiting = asyncio.create_task(run.join(1))
+            while "agent 1 waits for 0, 2 to join" not in caplog.text:  # noqa: ASYNC110 - a log tells nobody
+                await asyncio.sleep(0.01)
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize(
+    ("agent", "address", "words"),
+    [(3, "agent-3:1", "there is no agent 3: agents are 0 to 2"), (0, "", "an address is missing")],
+)
+def test_who_does_not_belong_to_the_run_is_turned_away(agent: int, address: str, words: str) -> None:
+    async def test() -> None:
+        async with joining() as (run, _):
+            with pytest.raises(JoinError, match=f"INVALID_ARGUMENT: {words}"):
+                await join(run.address, address, 9464, agent)
+
+    asyncio.run(test())
+
+
+def test_before_the_start_an_agent_may_come_again_from_another_address() -> None:
+    async def test() -> None:
+        async with joining() as (run, _):
+            await run.join()
+            first = asyncio.create_task(run.join(1, "elsewhere:1"))
+            await asyncio.sleep(0.05)
+            first.cancel()  # it died while it waited
+            await asyncio.gather(first, return_exceptions=True)
+            others = [asyncio.create_task(run.join(i)) for i in (0, 2)]
+            await asyncio.sleep(0.2)
+            assert not any(task.done() for task in others)
+            told = await asyncio.gather(*(run.join(i) for i in range(N)))
+            assert AgentConfig.from_json(told[0].configuration).peers == {1: "agent-1:1"}
+            assert [await task for task in others] == [told[0], told[2]]
+            assert await run.join(1) == told[1]  # and once more, all being there
+
+    asyncio.run(test())
+
+
+def test_the_broker_may_come_again_at_any_time() -> None:
+    async def test() -> None:
+        async with joining() as (run, members):
+            told = await run.join_all()
+            members.started = True
+            again = await run.join()
+            assert again.identity == told[0].identity
+
+    asyncio.run(test())
+
+
+def test_an_agent_that_comes_to_a_run_that_has_begun_is_turned_away() -> None:
+    async def test() -> None:
+        async with joining() as (run, members):
+            await run.join_all()
+            members.started = True
+            with pytest.raises(JoinError, match="FAILED_PRECONDITION: agent 1 comes to a run that has begun"):
+                await run.join(1)
+
+    asyncio.run(test())
+
+
+def test_an_observer_that_was_started_again_knows_that_its_run_has_begun(tmp_path: Path) -> None:
+    async def test() -> None:
+        setup = resolve(playback.scenario(**SCENARIO))
+        folder = playback.new_folder(tmp_path / "run", setup.scenario)
+        async with playback.observing(folder) as first:
+            run = Run(setup, first.place.address)
+            told = await run.join_all()
+            await run.play(told[0].identity, rounds=2)
+        async with playback.observing(folder) as second:
+            with pytest.raises(JoinError, match="comes to a run that has begun"):
+                await Run(setup, second.place.address).join(1)
+
+    asyncio.run(test())
+
+
+def test_a_run_that_an_agent_has_lost_is_started_anew_for_all(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with observing_anew(tmp_path) as run:
+            told = await run.join_all()
+            old = told[0].identity
+            await run.play(old, rounds=2)
+            agents = [asyncio.create_task(run.join(i)) for i in (1, 0, 2)]
+            while (new := (await run.join()).identity) == old:  # noqa: ASYNC110 - as the broker watches
+                await asyncio.sleep(0.02)
+            assert {each.identity for each in await asyncio.gather(*agents)} == {new}
+            assert new.partition("/")[0] == old.partition("/")[0] == run.setup.scenario.digest
+            assert {path.name for path in (tmp_path / "runs").iterdir()} == {
+                each.partition("/")[2] for each in (old, new)
+            }
+            await run.play(new)
+            code, details = await refusal(run, old)
+            assert (code, "runs scenario" in details) == (grpc.StatusCode.FAILED_PRECONDITION, True)
+
+    asyncio.run(test())
+
+
+async def refusal(run: Run, identity: str) -> tuple[grpc.StatusCode, str]:
+    async with grpc.aio.insecure_channel(run.address) as channel:
+        return await (await playback.Reporter(channel, 0, identity).open()).refusal()
+
+
+def test_who_comes_first_waits_for_the_observer(tmp_path: Path) -> None:
+    async def test() -> None:
+        setup = resolve(playback.scenario(**SCENARIO))
+        folder = playback.new_folder(tmp_path / "run", setup.scenario)
+        place, stop = playback.free_place(), asyncio.Event()
+        early = asyncio.create_task(Run(setup, place.address).join())
+        await asyncio.sleep(0.1)
+        config = observer.ObserverConfig(str(folder.scenario_path), place, out=folder.path)
+        serving = asyncio.create_task(observer.serve(config, stop))
+        assert (await early).identity == playback.identity(setup)
+        stop.set()
+        await serving
+
+    asyncio.run(test())
