@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: up test install check generate format clean
+.PHONY: up test install check generate dashboards format clean
 
 up: install          ## run the default scenario: a network of processes, for about a minute
 	$(BIN)/edgefw up
@@ -25,11 +25,19 @@ check: install       ## formatting, lint, types, layers, protos, generated code
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/hadolint docker/Dockerfile
+	$(BIN)/shellcheck docker/host.sh docker/grafana/schema/make.sh protos/*.sh .ci/run
 	cd protos && ../$(BIN)/buf lint
 	protos/check.sh $(CURDIR)/$(BIN)/python
 
 generate: install    ## write edgefw/v1 from the protos
 	protos/generate.sh $(CURDIR)/$(BIN)/python $(CURDIR)
+
+dashboards: install  ## write Grafana's dashboards from docker/grafana
+	$(BIN)/python docker/grafana/build.py
+
+compose.yaml: install edgefw/scenarios/playground.yaml edgefw/cluster/compose.py  ## write the Compose file
+	$(BIN)/edgefw compose playground --out $@
 
 format: install      ## rewrite the sources in the project's format
 	$(BIN)/ruff format .

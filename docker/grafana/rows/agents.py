@@ -1,0 +1,77 @@
+"""The row of the agents: rounds, waiting and traffic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grafana_foundation_sdk.models import units
+from panels import Query, chart
+
+from rows.queries import AGENT, RATE, mean, of_agents
+
+if TYPE_CHECKING:
+    from panels import Panel
+
+
+def panels() -> list[Panel]:
+    """Return the panels of the row."""
+    waiting = f"edgefw_agent_waiting_seconds{{{AGENT}}} or edgefw_agent_peer_up{{{AGENT}}} * 0"
+    return [
+        chart(
+            "Round",
+            "The round of an agent's last play. Neighbours stay together.",
+            units.NoUnit,
+            of_agents("round"),
+        ),
+        chart(
+            "Rounds a second",
+            "Plays a second; the pace of the scenario unless the machine is slower.",
+            units.CountsPerSecond,
+            Query(f"rate(edgefw_agent_round_duration_seconds_count{{{AGENT}}}{RATE})"),
+        ),
+        chart(
+            "Round time",
+            "From the start of a sweep to its play, on average: computing, exchanging and waiting.",
+            units.Seconds,
+            mean("edgefw_agent_round_duration_seconds"),
+        ),
+        chart(
+            "Share of time waiting on neighbours",
+            "How much of its time an agent waits for a frame of a neighbour.",
+            units.PercentUnit,
+            Query(f"sum by (agent) (rate(edgefw_agent_exchange_wait_seconds_sum{{{AGENT}}}{RATE}))"),
+        ),
+        chart(
+            "Waiting now",
+            "For how long an agent has waited for one neighbour, once that is noticeable. The one to look "
+            "at is waited for and waits for nobody.",
+            units.Seconds,
+            Query(waiting, "{{agent}} for {{peer}}"),
+        ),
+        chart(
+            "Neighbours connected",
+            "Streams to neighbours that stand.",
+            units.NoUnit,
+            Query(f"sum by (agent) (edgefw_agent_peer_up{{{AGENT}}})"),
+        ),
+        chart(
+            "Outstanding feedback",
+            "Feedback that an agent has handed in and not got back.",
+            units.NoUnit,
+            of_agents("feedback_outstanding"),
+        ),
+        chart(
+            "Frames sent",
+            "Messages to neighbours a second.",
+            units.CountsPerSecond,
+            Query(
+                f'sum by (agent) (rate(edgefw_agent_peer_frames_total{{{AGENT}, direction="sent"}}{RATE}))'
+            ),
+        ),
+        chart(
+            "Traffic sent",
+            "Bytes to neighbours a second. Sparse iterates are what keeps it low.",
+            units.BytesPerSecondSI,
+            Query(f'sum by (agent) (rate(edgefw_agent_peer_bytes_total{{{AGENT}, direction="sent"}}{RATE}))'),
+        ),
+    ]

@@ -1,0 +1,71 @@
+"""The first row: whether all is well, and what a posted delay does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grafana_foundation_sdk.models import units
+from panels import Query, chart, number
+
+from rows.queries import AGENT, ROLES
+
+if TYPE_CHECKING:
+    from panels import Panel
+
+
+def panels() -> list[Panel]:
+    """Return the panels of the row."""
+    delay = Query(f"edgefw_agent_feedback_delay_rounds{{{AGENT}}}")
+    depth = Query(f'edgefw_broker_queue_depth{{{AGENT}, state="pending"}}')
+    return [
+        number("Round", "The round that every agent has played.", units.NoUnit, "min(edgefw_agent_round)"),
+        number(
+            "Network loss",
+            "The largest of the agents' losses on all batches of the last scored round.",
+            units.NoUnit,
+            "edgefw_network_loss",
+        ),
+        number(
+            "Network regret",
+            "The largest regret of an agent: its losses so far, less those of the best fixed point. Known "
+            "once that point is certified, which takes longer than the first rounds.",
+            units.NoUnit,
+            "edgefw_network_regret",
+        ),
+        number(
+            "Total delay B",
+            "For how many rounds feedback has been missing, added up, the mean over agents. Without delay "
+            "it is the number of rounds.",
+            units.NoUnit,
+            "avg(edgefw_agent_total_delay_rounds)",
+        ),
+        number(
+            "Services down",
+            "Services that Prometheus gets no answer from. Agents whose neighbour is gone wait for it.",
+            units.NoUnit,
+            f"count(up{{{ROLES}}}) - sum(up{{{ROLES}}})",
+            red_from=1,
+        ),
+        number(
+            "Alerts firing",
+            "See Alerts in Prometheus for what they say.",
+            units.NoUnit,
+            'count(ALERTS{alertstate="firing"}) or vector(0)',
+            red_from=1,
+        ),
+        chart(
+            "Delay of feedback",
+            "How many rounds after its own the last received feedback came; 1 is none. A posted delay "
+            "shows here first.",
+            units.NoUnit,
+            delay,
+            width=12,
+        ),
+        chart(
+            "Feedback on its way",
+            "What the broker holds back, by agent. A delay deepens the queue of its agent and no other.",
+            units.NoUnit,
+            depth,
+            width=12,
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""A run in containers: the file that describes it, and the containers as Docker's engine knows them."""

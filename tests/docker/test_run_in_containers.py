@@ -1,0 +1,271 @@
+"""The committed compose.yaml on a real engine: it starts, can be watched and troubled, ends, begins anew.
+
+One run is taken through its life, test by test: those that stop it come after those that watch it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from containers import Project, until
+from dashboards import dashboards, marks, queries
+
+from edgefw.records import RunFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.xdist_group("machine"), pytest.mark.slow]
+
+AGENTS = 8
+SLOW = {"name": "slow", "type": "latency", "attributes": {"latency": "800ms"}}
+DELAY, DEPTH = "edgefw_agent_feedback_delay_rounds", 'edgefw_broker_queue_depth{state="pending"}'
+PANELS = [
+    pytest.param(query, id=f"{panel['title']}-{number}")
+    for board in dashboards().values()
+    for number, (panel, query) in enumerate(queries(board))
+]
+ANNOTATIONS = [
+    pytest.param(query, id=name) for board in dashboards().values() for name, query in marks(board)
+]
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Project]:
+    """The playground, healthy."""
+    project = Project("run")
+    project.build()
+    try:
+        project.up()
+        yield project
+    finally:
+        project.down()
+
+
+def _least_round(run: Project) -> float:
+    return min(run.values("edgefw_agent_round").values())
+
+
+def test_it_is_healthy_within_a_minute(run: Project) -> None:
+    print(f"healthy after {run.seconds:.1f} s")  # noqa: T201 - a figure to look at
+    assert run.seconds < 120, "it should take a third of that"
+    states = {name: each["State"]["Health"]["Status"] for name, each in run.containers().items()}
+    assert set(states.values()) == {"healthy"}
+    assert len(states) >= AGENTS + 3
+
+
+def test_rounds_advance_on_all_agents(run: Project) -> None:
+    until(lambda: len(run.values("edgefw_agent_round > 0")) == AGENTS, "every agent plays")
+    before = run.status()
+    after = run.status()
+    for agent in (f"agent-{i}" for i in range(AGENTS)):
+        assert after[agent]["learning"]["round"] > before[agent]["learning"]["round"] >= 1
+
+
+def test_status_says_how_every_container_is_and_what_it_uses(run: Project) -> None:
+    for each in run.status().values():
+        assert (each["state"], each["health"]) == ("running", "healthy")
+        assert each["cpu"] >= 0
+        assert 1e6 < each["memory"] < 2e9
+
+
+def test_every_target_is_up(run: Project) -> None:
+    services = {"observer", "broker", *(f"agent-{i}" for i in range(AGENTS))}
+    until(lambda: run.values("up", "instance") == dict.fromkeys(services, 1), "every target is up", 15)
+
+
+def test_prometheus_finds_nothing_wrong_with_the_metrics(run: Project) -> None:
+    everyones = run.metrics()
+    assert len(everyones) == AGENTS + 2
+    for place, metrics in everyones.items():
+        said = run.compose("exec", "-T", "prometheus", "/bin/promtool", "check", "metrics", text=metrics)
+        assert said == "", place
+
+
+def test_a_delay_shows_on_its_agent_alone_and_goes_again(run: Project) -> None:
+    until(lambda: run.values(DELAY).get("3") == 1, "nobody is late")
+    run.admin("POST", "/links/3/faults", SLOW)
+    shown = until(lambda: run.values(DELAY)["3"] > 2 and run.values(DEPTH)["3"] > 1, "agent 3 is late", 15)
+    time.sleep(4)  # so that there is something to take the mean of
+    delays, depths = (run.values(f"avg_over_time({what}[3s])") for what in (DELAY, DEPTH))
+    run.admin("DELETE", "/links/3/faults/slow")
+    gone = until(lambda: run.values(DELAY)["3"] == 1 and run.values(DEPTH)["3"] == 0, "agent 3 is back", 15)
+    print(f"800 ms show after {shown:.1f} s, and are gone after {gone:.1f} s")  # noqa: T201
+    assert max(shown, gone) < 5
+    assert delays.pop("3") >= 3
+    assert depths.pop("3") >= 2
+    assert len(delays) == len(depths) == AGENTS - 1
+    assert max(delays.values()) < 2, "others are late"
+    assert max(depths.values()) < 1, "others' feedback is held"
+
+
+@pytest.mark.parametrize("query", [*PANELS, *ANNOTATIONS])
+def test_every_query_of_the_dashboards_finds_data(run: Project, query: str) -> None:
+    """After the delay of the test before: a panel that is empty now would be empty for a newcomer."""
+    found = [float(value) for series in run.history(query, 120) for _, value in series["values"]]
+    assert [value for value in found if not math.isnan(value)] != []
+
+
+@pytest.mark.parametrize(("trouble", "mend"), [("pause", "resume"), ("cut", "heal")])
+def test_neighbours_wait_for_an_agent_that_is_gone_and_go_on_when_it_is_back(
+    run: Project, trouble: str, mend: str
+) -> None:
+    run.edgefw("chaos", trouble, "3")
+    waiting = 'edgefw_agent_waiting_seconds{peer="3"} > 1'
+    until(lambda: run.values(waiting).keys() == {"2", "4"}, "both neighbours wait for agent 3", 20)
+    assert "agent 2 waits for agent 3" in run.compose("logs", "--since", "10s", "agent-2")
+    stood = _least_round(run)
+    run.edgefw("chaos", mend, "3")
+    until(lambda: run.values("edgefw_agent_round").get("3", 0) > stood + 4, "agent 3 goes on", 30)
+    until(lambda: _least_round(run) > stood + 8, "rounds go on", 30)
+    until(lambda: run.values(waiting) == {}, "nobody waits", 10)
+
+
+def test_trouble_that_makes_no_sense_is_refused(run: Project) -> None:
+    there = ", ".join(run.status())
+    assert run.refused("chaos", "pause", "9") == f"there is no 'agent-9' in '{run.name}': there are {there}"
+    assert run.refused("chaos", "heal", "3") == "agent-3 is connected: there is nothing to heal"
+    assert run.refused("chaos", "resume", "3") == "agent-3 runs already: there is nothing to resume"
+
+
+def test_a_broker_that_is_killed_loses_nothing(run: Project) -> None:
+    run.admin("POST", "/links/5/faults", {"name": "late", "type": "latency", "attributes": {"latency": "3s"}})
+    until(lambda: run.values(DEPTH)["5"] >= 8, "feedback is held", 15)
+    run.edgefw("chaos", "kill", "broker")
+    assert run.containers()["broker"]["State"]["ExitCode"] == 137
+    stood = _least_round(run)
+    run.edgefw("chaos", "resume", "broker")
+    until(lambda: _least_round(run) > stood + 12, "rounds go on", 40)
+    log = run.compose("logs", "--since", "40s", "broker")
+    assert "pending feedbacks" in log, "it knew of what it held"
+    assert [fault["name"] for fault in run.admin("GET", "/plan")["faults"]] == ["late"]
+    run.admin("DELETE", "/links/5/faults/late")
+    until(lambda: run.values("edgefw_agent_feedback_outstanding")["5"] <= 2, "what was held comes", 15)
+
+
+def test_grafana_has_the_dashboard(run: Project) -> None:
+    if "grafana" not in run.containers():
+        pytest.skip("the image of Grafana is not here")
+    (uid,) = (board["uid"] for board in dashboards().values())
+    until(lambda: run.grafana("/api/health").json()["database"] == "ok", "Grafana is up")
+    assert run.grafana(f"/api/dashboards/uid/{uid}").json()["meta"]["provisioned"] is True
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run that `docker compose stop` has ended."""
+
+    project: Project
+    seconds: float
+    folder: Path  # of the run, on this machine
+    last_plan: Any
+
+
+@pytest.fixture(scope="module")
+def ended(run: Project, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """The run, stopped while a delay is in force and feedback is held."""
+    run.admin("POST", "/links/6/faults", {"name": "old", "type": "latency", "attributes": {"latency": "60s"}})
+    until(lambda: run.values(DEPTH)["6"] >= 8, "feedback is held", 15)
+    plan = run.admin("GET", "/plan")
+    begin = time.monotonic()
+    run.compose("stop")
+    seconds = time.monotonic() - begin
+    return Ended(run, seconds, run.collect(tmp_path_factory.mktemp("collected")), plan)
+
+
+def test_every_container_ends_well_and_in_time(ended: Ended) -> None:
+    print(f"stopped after {ended.seconds:.1f} s")  # noqa: T201
+    states = {name: each["State"] for name, each in ended.project.containers().items()}
+    assert {name: state["ExitCode"] for name, state in states.items()} == dict.fromkeys(states, 0)
+    assert not any(state["OOMKilled"] for state in states.values())
+    assert ended.seconds < 40, "nobody needs its whole grace"
+
+
+def test_the_summary_is_written(ended: Ended) -> None:
+    summary = json.loads((ended.folder / "summary.json").read_text())
+    assert summary["agents"] == AGENTS
+    assert 30 < summary["rounds"] < 8000
+    assert summary["rounds"] == max(row.round for row in RunFolder(ended.folder).rows())
+    assert summary["network_regret"] is not None
+    assert summary["pending"] >= 8
+
+
+def test_a_run_that_is_not_there_and_a_folder_that_is_are_refused(ended: Ended) -> None:
+    name, out = ended.folder.name, str(ended.folder.parent)
+    assert ended.project.refused("collect", "nix", "--out", out) == f"there is no run 'nix': there are {name}"
+    assert ended.project.refused("collect", name, "--out", out).startswith(f"{ended.folder} exists already: ")
+
+
+def test_every_feedback_was_used_once(ended: Ended) -> None:
+    rows = RunFolder(ended.folder).rows()
+    last = max(row.round for row in rows)
+    for agent in range(AGENTS):
+        used = Counter(round_ for row in rows if row.agent == agent for round_ in row.arrivals)
+        assert set(used.values()) == {1}
+        missing = set(range(1, last)) - used.keys()
+        assert agent == 6 or len(missing) <= 4, f"agent {agent} never got {sorted(missing)}"
+
+
+def test_the_run_is_what_the_algorithm_plays(ended: Ended) -> None:
+    rounds = json.loads((ended.folder / "summary.json").read_text())["rounds"]
+    whole = f"{AGENTS * rounds} of {AGENTS * rounds} plays are identical, {rounds} rounds were replayed"
+    assert whole in ended.project.in_image("verify", f"runs/{ended.folder.name}")
+    said = ended.project.edgefw("verify", str(ended.folder), of_project=False)
+    assert whole in said or "cumulative losses agree within" in said
+
+
+@pytest.fixture(scope="module")
+def again(ended: Ended) -> Ended:
+    """The project after `docker compose up` once more."""
+    ended.project.up()
+    return ended
+
+
+def _runs(project: Project) -> list[str]:
+    return project.compose("exec", "-T", "observer", "ls", "/var/lib/edgefw/runs").split()
+
+
+def test_up_again_starts_anew(again: Ended, tmp_path: Path) -> None:
+    print(f"healthy again after {again.project.seconds:.1f} s")  # noqa: T201
+    until(lambda: _least_round(again.project) >= 4, "it plays")
+    first, second = _runs(again.project)
+    assert again.folder.name == first
+    folder = again.project.collect(tmp_path)
+    assert folder.name == second
+    rows = RunFolder(folder).rows()
+    assert {row.round for row in rows[:AGENTS]} == {1}
+    assert max(row.round for row in rows) < min(500, max(row.round for row in RunFolder(again.folder).rows()))
+
+
+def test_nothing_of_the_old_journal_is_left(again: Ended) -> None:
+    assert [fault["name"] for fault in again.last_plan["faults"]] == ["old"]
+    assert again.project.admin("GET", "/plan")["faults"] == []
+    link = again.project.admin("GET", "/links/6")
+    assert link["pending"] <= 2
+    assert link["accepted"] < 1000
+
+
+@pytest.mark.parametrize("who", ["agent-2", "observer"])
+def test_a_service_that_has_lost_the_run_starts_it_anew_for_all(
+    again: Ended, who: str, tmp_path: Path
+) -> None:
+    project = again.project
+    until(lambda: _scored(project) >= 12, "it plays", 30)
+    before = _runs(project)
+    project.edgefw("chaos", "kill", who)
+    project.edgefw("chaos", "resume", who)
+    until(lambda: 3 <= _scored(project) < 12, "everyone plays from the beginning", 40)
+    (new,) = set(_runs(project)) - set(before)
+    rows = RunFolder(project.collect(tmp_path, new)).rows()
+    assert [(row.round, row.agent) for row in rows[:AGENTS]] == [(1, agent) for agent in range(AGENTS)]
+
+
+def _scored(project: Project) -> float:
+    return project.values("edgefw_network_round", "job").get("observer", 0)
