@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import heapq
 import math
+from typing import TYPE_CHECKING
 
 from edgefw.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Key = tuple[int, int]
 """An agent and a round."""
@@ -37,13 +41,24 @@ class DueQueue:
 
     def push(self, key: Key, due: float) -> None:
         """Queue a key; one that is queued already moves to its new due time."""
+        self.push_all([(due, key)])
+
+    def push_all(self, entries: Iterable[tuple[float, Key]]) -> None:
+        """Queue or move many keys, each with its due time."""
+        moved = [entry for entry in entries if self._moves(entry)]
+        self._due.update((key, due) for due, key in moved)
+        if len(moved) > _SPARE:
+            self._rebuild()
+            return
+        for entry in moved:
+            heapq.heappush(self._heap, entry)
+        self._tidy()
+
+    def _moves(self, entry: tuple[float, Key]) -> bool:
+        due, key = entry
         if math.isnan(due):
             raise InputError(f"agent {key[0]}, round {key[1]}: a due time has to be a number")
-        if self._due.get(key) == due:
-            return
-        self._due[key] = due
-        heapq.heappush(self._heap, (due, key))
-        self._tidy()
+        return self._due.get(key) != due
 
     def remove(self, key: Key) -> bool:
         """Take a key out; return whether it was in."""
@@ -71,5 +86,8 @@ class DueQueue:
 
     def _tidy(self) -> None:
         if len(self._heap) > 2 * len(self._due) + _SPARE:
-            self._heap = [(due, key) for key, due in self._due.items()]
-            heapq.heapify(self._heap)
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        self._heap = [(due, key) for key, due in self._due.items()]
+        heapq.heapify(self._heap)

@@ -95,9 +95,6 @@ class AgentService:
             await asyncio.wait({life, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if life.done():
                 life.result()  # a failure is this process's failure
-            if self._stay and not stop.is_set():
-                log.info("the run is over; staying up")
-                await stopped
         finally:
             for task in (life, stopped):
                 task.cancel()
@@ -120,6 +117,9 @@ class AgentService:
                     helpers.append(group.create_task(self._subscribe()))
                 await self._play_all(group)
                 await self._say_farewell()
+                if self._stay:
+                    log.info("the run is over; staying up")
+                    await asyncio.Event().wait()  # until told to stop, or the observer speaks of another run
                 for helper in helpers:
                     helper.cancel()
         except* EdgefwError as failures:

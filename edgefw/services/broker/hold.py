@@ -16,18 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgefw.core.due_queue import DueQueue
+from edgefw.core.due_queue import DueQueue, Key
 from edgefw.errors import WireError
 from edgefw.problem.delay.link import Batch, Dues, latency_due, round_dues, wall_dues
-from edgefw.services.broker.link import DROPPED, Held, Link
+from edgefw.services.broker.link import DROPPED, Faults, Held, Link
 from edgefw.services.broker.plan import Moment, Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from edgefw.services.broker.limits import Limits
-
-PLANS_KEPT = 64  # versions in memory before those that nothing was accepted under are let go
 
 
 class Taken(NamedTuple):
@@ -52,10 +50,9 @@ class Hold(ABC):
     def __init__(self, plan: Plan, limits: Limits) -> None:
         self.plan, self.limits = plan, limits
         self.links = tuple(Link(agent) for agent in range(plan.rules.agents))
+        self._queues = tuple(DueQueue() for _ in self.links)  # a link's own: a change moves all that is in it
         self.start: float | None = None  # the run's: that of the first submission
         self.pending = self.bytes = 0  # in all; what has been released does not count
-        self.plans = {plan.version: plan}
-        self._plans_kept = PLANS_KEPT
 
     @property
     def rounds(self) -> int:
@@ -80,6 +77,7 @@ class Hold(ABC):
         if self.start is None:
             self.start = now
         held = Held(agent, round_, payload, norm, link.rank(norm), now, self.plan.version)
+        held.own = link.same(self.plan.own(agent, self._start_of_plans()))
         link.take(round_, norm)
         self._add(link, held)
         link.last_requested = held.requested_delay
@@ -102,8 +100,6 @@ class Hold(ABC):
     def change(self, plan: Plan) -> list[int]:
         """Go over to another plan; return the agents to whose pending feedback it matters, for `redue`."""
         before, self.plan = self.plan, plan
-        self.plans[plan.version] = plan
-        self._let_plans_go()
         return [
             link.agent
             for link in self.links
@@ -114,38 +110,28 @@ class Hold(ABC):
         """Ask again when an agent's pending feedback is due; return the rounds that are dropped by it."""
         link = self.links[agent]
         dropped: list[int] = []
-        for plan, some in self._by_faults(link):
-            dues = self._dues(link, plan, some, now)
+        moved: list[tuple[float, Key]] = []
+        for own, some in link.by_faults():
+            dues = self._dues(link, own, some, now)
             for held, due, drop in zip(some, dues.due.tolist(), dues.dropped.tolist(), strict=True):
                 if held.sent:  # before a restart: it was due then, whatever the plan has become
-                    self._set_due(held, min(due, self._latest(held, now)))
+                    held.due = min(due, self._latest(held, now))
                 elif drop:
                     dropped.append(held.round)
+                    continue
                 else:
-                    self._set_due(held, due)
+                    held.due = due
+                moved.append((held.due, (agent, held.round)))
+        self._queues[agent].push_all(moved)
         for s in dropped:
             self._leaves(link.held[s])
             link.forget(s, DROPPED)
         return dropped
 
-    def _by_faults(self, link: Link) -> Iterable[tuple[Plan, list[Held]]]:
-        """Return what waits on a link, together where it was accepted under the same faults of the link.
-
-        Versions would not do: while the plan changes often, each feedback has another.
-        """
-        groups: dict[tuple[int, ...], tuple[Plan, list[Held]]] = {}
-        known: dict[int, list[Held]] = {}
-        for held in link.waiting():
-            if held.version not in known:
-                plan = self.plans[held.version]
-                key = tuple(map(id, plan.own(link.agent, self.start)))
-                known[held.version] = groups.setdefault(key, (plan, []))[1]
-            known[held.version].append(held)
-        return groups.values()
-
-    def restore(self, held: Held) -> None:
+    def restore(self, held: Held, accepted_under: Plan) -> None:
         """Hold again what was held before a restart; `redue` says when it is due, once all is there."""
         link = self.links[held.agent]
+        held.own = link.same(accepted_under.own(held.agent, self._start_of_plans()))
         link.take(held.round, held.norm)
         self._count_in(link, held)
 
@@ -155,30 +141,28 @@ class Hold(ABC):
             link.forget(held.round, DROPPED)
             return
         self._count_in(link, held)
-        self._set_due(held, due)
+        held.due = due
+        self._queues[held.agent].push((held.agent, held.round), due)
 
     def _due(self, link: Link, held: Held) -> float | None:
         """Return when a feedback that has just been accepted is due; None if it is dropped."""
-        dues = self._dues(link, self.plans[held.version], [held], held.accepted)
+        dues = self._dues(link, held.own, [held], held.accepted)
         return None if dues.dropped[0] else float(dues.due[0])
 
     def _count_in(self, link: Link, held: Held) -> None:
         link.held[held.round] = held
+        held.origin = self._origin(held)
         self.pending += 1
         self.bytes += len(held.payload)
 
     def _leaves(self, held: Held) -> None:
         """Take a feedback out of what is pending."""
-        self._queue(held.agent).remove((held.agent, held.round))
+        self._queues[held.agent].remove((held.agent, held.round))
         self._count_out(held)
 
     def _count_out(self, held: Held) -> None:
         self.pending -= 1
         self.bytes -= len(held.payload)
-
-    def _set_due(self, held: Held, due: float) -> None:
-        held.due, held.requested_delay = due, self._requested(held, due)
-        self._queue(held.agent).push((held.agent, held.round), due)
 
     def _again(self, link: Link, s: int, payload: bytes) -> Taken:
         held = link.held.get(s)
@@ -200,48 +184,39 @@ class Hold(ABC):
         if self.bytes + size > limits.bytes:
             raise WireError("full", f"the broker is full: {self.bytes} bytes are pending; try again later")
 
-    def _let_plans_go(self) -> None:
-        if len(self.plans) > self._plans_kept:
-            used = {held.version for link in self.links for held in link.held.values()}
-            used.add(self.plan.version)
-            self.plans = {version: plan for version, plan in self.plans.items() if version in used}
-            self._plans_kept = 2 * len(self.plans) + PLANS_KEPT
+    def _start_of_plans(self) -> float | None:
+        """Return what the plan's moments are counted from; rounds need nothing of the kind."""
+        return self.start if self.plan.rules.clock == "wall" else None
 
     @abstractmethod
-    def _dues(self, link: Link, accepted_under: Plan, some: Sequence[Held], now: float) -> Dues:
-        """Return when some of a link's feedback, accepted under one plan, is due."""
+    def _dues(self, link: Link, own: Faults, some: Sequence[Held], now: float) -> Dues:
+        """Return when some of a link's feedback, accepted under the same faults, is due."""
 
     @abstractmethod
     def _latest(self, held: Held, now: float) -> float:
         """Return when a feedback that was sent before must have been due."""
 
     @abstractmethod
-    def _requested(self, held: Held, due: float) -> float:
-        """Return the delay that a due time means for a feedback."""
-
-    @abstractmethod
-    def _queue(self, agent: int) -> DueQueue:
-        """Return the queue that an agent's feedback waits in."""
+    def _origin(self, held: Held) -> float:
+        """Return what the delay of a feedback is counted from."""
 
 
 class WallHold(Hold):
     """Feedback held for real time. The run starts with the first submission."""
 
-    def __init__(self, plan: Plan, limits: Limits) -> None:
-        super().__init__(plan, limits)
-        self._due_queue = DueQueue()
-
     def next_due(self) -> float | None:
         """Return when there is something to release, None if nothing that is pending has a due time."""
-        due = self._due_queue.next_due()
-        return None if due is None or math.isinf(due) else due
+        due = min((due for queue in self._queues if (due := queue.next_due()) is not None), default=math.inf)
+        return None if math.isinf(due) else due
 
     def release(self, now: float) -> list[Held]:
         """Return what is due by now and was not yet released, in due order."""
-        released = [self.links[agent].release(s) for agent, s in self._due_queue.pop_due(now)]
-        for held in released:
+        keys = [key for queue in self._queues for key in queue.pop_due(now)]
+        due = sorted((self.links[agent].held[s] for agent, s in keys), key=_by_due)
+        for held in due:
+            self.links[held.agent].release(held.round)
             self._count_out(held)
-        return released
+        return due
 
     def unacknowledged(self, agent: int) -> list[Held]:
         """Return what was released and not acknowledged, in due order: a new subscription gets it again."""
@@ -272,13 +247,13 @@ class WallHold(Hold):
         return False
 
     def _due(self, link: Link, held: Held) -> float | None:
-        own, later = self.plan.own(link.agent, self.start), self.plan.later(link.agent, self.start)
-        usual = latency_due(own, later, held.round, held.accepted)
+        later = self.plan.later(link.agent, self.start)
+        usual = latency_due(held.own, later, held.round, held.accepted)
         return super()._due(link, held) if usual is None else usual
 
-    def _dues(self, link: Link, accepted_under: Plan, some: Sequence[Held], now: float) -> Dues:
+    def _dues(self, link: Link, own: Faults, some: Sequence[Held], now: float) -> Dues:
         start = now if self.start is None else self.start
-        own, later = accepted_under.own(link.agent, start), self.plan.later(link.agent, start)
+        later = self.plan.later(link.agent, start)
         ended, length = link.highest >= self.rounds, self.plan.rules.round_seconds
         return wall_dues(own, later, _batch(some), now=now, start=start, ended=ended, round_seconds=length)
 
@@ -286,12 +261,8 @@ class WallHold(Hold):
         del held
         return now
 
-    def _requested(self, held: Held, due: float) -> float:
-        return max(0.0, due - held.accepted)
-
-    def _queue(self, agent: int) -> DueQueue:
-        del agent
-        return self._due_queue
+    def _origin(self, held: Held) -> float:
+        return held.accepted
 
 
 class RoundsHold(Hold):
@@ -299,7 +270,6 @@ class RoundsHold(Hold):
 
     def __init__(self, plan: Plan, limits: Limits) -> None:
         super().__init__(plan, limits)
-        self._queues = tuple(DueQueue() for _ in self.links)
         self.collected = [0] * len(self.links)  # the last round that each agent has asked for
 
     def collect(self, agent: int, t: int) -> Arrived:
@@ -331,9 +301,9 @@ class RoundsHold(Hold):
         self.collected[link.agent] = t
         return [held.round for held in gone]
 
-    def _dues(self, link: Link, accepted_under: Plan, some: Sequence[Held], now: float) -> Dues:
+    def _dues(self, link: Link, own: Faults, some: Sequence[Held], now: float) -> Dues:
         del now  # time does not count here
-        own, later = accepted_under.own(link.agent, None), self.plan.later(link.agent, None)
+        later = self.plan.later(link.agent, None)
         following = self.collected[link.agent] + 1
         return round_dues(own, later, _batch(some), T=self.rounds, now=following)
 
@@ -341,16 +311,17 @@ class RoundsHold(Hold):
         del now
         return max(self.collected[held.agent], held.round)
 
-    def _requested(self, held: Held, due: float) -> float:
-        return due - held.round + 1
-
-    def _queue(self, agent: int) -> DueQueue:
-        return self._queues[agent]
+    def _origin(self, held: Held) -> float:
+        return held.round - 1
 
 
 def make_hold(plan: Plan, limits: Limits) -> Hold:
     """Return an empty hold under the plan's clock."""
     return WallHold(plan, limits) if plan.rules.clock == "wall" else RoundsHold(plan, limits)
+
+
+def _by_due(held: Held) -> tuple[float, int, int]:
+    return held.due, held.agent, held.round
 
 
 def _batch(some: Sequence[Held]) -> Batch:

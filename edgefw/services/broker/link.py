@@ -7,8 +7,13 @@ import math
 from collections import deque
 from dataclasses import dataclass
 
+from edgefw.problem.delay.link import OnLink
+
+Faults = tuple[OnLink, ...]
+
 DONE, DROPPED = 0.0, math.inf
 RECENT = 1024  # rounds for which a repeated submission is answered in full
+FAULTS_KEPT = 64  # combinations of faults that are known to be the same when they come again
 RANKED = 100  # norms that a new one is compared with
 
 
@@ -22,10 +27,16 @@ class Held:
     norm: float
     rank: float  # the share of its link's last norms that are smaller
     accepted: float
-    version: int  # of the plan that it was accepted under
+    version: int  # of the plan that it was accepted under,
+    own: Faults = ()  # and the faults of that plan that stick to it
     due: float = math.inf
-    requested_delay: float = math.inf
     sent: bool = False
+    origin: float = 0.0  # what the requested delay is counted from: `accepted`, or the round before its own
+
+    @property
+    def requested_delay(self) -> float:
+        """The delay that its due time means; infinite while nobody can say when that is."""
+        return max(0.0, self.due - self.origin)
 
 
 class Link:
@@ -42,6 +53,7 @@ class Link:
         self.highest = 0
         self._beyond: set[int] = set()  # rounds taken above a gap
         self._recent: dict[int, float] = {}  # requested delays of rounds that are not held any more
+        self._faults: dict[tuple[int, ...], Faults] = {}  # by their identities
         self._norms: deque[float] = deque()  # the last RANKED of them,
         self._ordered: list[float] = []  # and the same by size
 
@@ -64,6 +76,22 @@ class Link:
     def oldest(self) -> float | None:
         """When the oldest that is held was accepted."""
         return next((held.accepted for held in self.held.values()), None)
+
+    def same(self, own: Faults) -> Faults:
+        """Return the one tuple of these faults: while the plan changes often, each version has another."""
+        key = tuple(map(id, own))
+        if key not in self._faults:
+            if len(self._faults) >= FAULTS_KEPT:
+                self._faults.clear()
+            self._faults[key] = own
+        return self._faults[key]
+
+    def by_faults(self) -> list[tuple[Faults, list[Held]]]:
+        """Return what is pending, together where it was accepted under the same faults."""
+        groups: dict[int, tuple[Faults, list[Held]]] = {}
+        for held in self.waiting():
+            groups.setdefault(id(held.own), (held.own, []))[1].append(held)
+        return list(groups.values())
 
     def waiting(self) -> list[Held]:
         """Return what is pending, in order of submission."""

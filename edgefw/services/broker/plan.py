@@ -61,17 +61,20 @@ class Plan:
         """Return the faults on a link that act on whatever is pending while this plan is in force."""
         return self._on_link(agent, start, "pending")
 
+    def _faults(self, agent: int, start: float | None, apply_to: str) -> tuple[OnLink, ...]:
+        faults = [
+            entry.on_link(self.rules, agent, start)
+            for entry in self.entries
+            if entry.concerns(agent) and entry.apply_to == apply_to
+        ]
+        if apply_to == "pending" and agent in self.disabled:
+            faults.append(OnLink(_DISABLED, stream(self.rules.seed, agent, 0)))
+        return tuple(faults)
+
     def _on_link(self, agent: int, start: float | None, apply_to: str) -> tuple[OnLink, ...]:
         which = agent, start, apply_to
         if which not in self._links:
-            faults = [
-                entry.on_link(self.rules, agent, start)
-                for entry in self.entries
-                if entry.concerns(agent) and entry.apply_to == apply_to
-            ]
-            if apply_to == "pending" and agent in self.disabled:
-                faults.append(OnLink(_DISABLED, stream(self.rules.seed, agent, 0)))
-            self._links[which] = tuple(faults)
+            self._links[which] = self._faults(agent, start, apply_to)
         return self._links[which]
 
     def check(self) -> None:

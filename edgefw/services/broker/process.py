@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 WATCH = 1.0  # seconds between two looks whether the observer has begun another run
+COLLECT = (2000, 20, 1000)  # a look through everything holds all up for 20 ms: once in a long while will do
 SWITCH = 0.0005  # seconds that the journal's thread may keep the interpreter while the event loop waits
 
 
@@ -79,6 +80,7 @@ async def _listen(
 def _favour_delivery() -> None:
     """Keep what else goes on in the process from making feedback late."""
     gc.freeze()  # what is there by now stays: looking through it again and again is of no use
+    gc.set_threshold(*COLLECT)
     sys.setswitchinterval(SWITCH)
 
 

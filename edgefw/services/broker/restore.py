@@ -13,8 +13,11 @@ from edgefw.services.broker.link import DONE, DROPPED, Held
 from edgefw.services.broker.plan import plan_from_json, scenario_plan
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from edgefw.scenario.model import Scenario
     from edgefw.services.broker.journal import Journal, Restored
+    from edgefw.services.broker.plan import Plan
     from edgefw.services.broker.timeline import Timeline
 
 log = logging.getLogger(__name__)
@@ -32,18 +35,17 @@ def make_or_restore(scenario: Scenario, journal: Journal) -> Hold:
         for version, text in known.plans.items()
     }
     hold = make_hold(plans[max(plans)], limits)
-    hold.plans = plans
-    _fill(hold, known, journal)
+    _fill(hold, plans, known, journal)
     return hold
 
 
-def _fill(hold: Hold, known: Restored, journal: Journal) -> None:
+def _fill(hold: Hold, plans: Mapping[int, Plan], known: Restored, journal: Journal) -> None:
     now, timeline = monotonic(), journal.timeline
     hold.start = None if known.start is None else timeline.moment(known.start)
     for agent, floor in known.floors.items():
         hold.links[agent].restore(floor)
     for row in known.rows:
-        _put_back(hold, row, timeline)
+        _put_back(hold, plans, row, timeline)
     if isinstance(hold, RoundsHold):
         for agent, t in known.collected.items():
             hold.collected[agent] = t
@@ -56,7 +58,7 @@ def _fill(hold: Hold, known: Restored, journal: Journal) -> None:
     log.info("restored %d pending feedbacks (%d of them delivered before)", hold.pending, due)
 
 
-def _put_back(hold: Hold, row: Row, timeline: Timeline) -> None:
+def _put_back(hold: Hold, plans: Mapping[int, Plan], row: Row, timeline: Timeline) -> None:
     if row.payload is None or row.state in {State.DONE, State.DROPPED}:
         link = hold.links[row.agent]
         link.take(row.round, row.norm)
@@ -72,4 +74,4 @@ def _put_back(hold: Hold, row: Row, timeline: Timeline) -> None:
         row.version,
         sent=row.state is State.SENT,
     )
-    hold.restore(held)
+    hold.restore(held, plans[row.version])

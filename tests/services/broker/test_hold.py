@@ -244,12 +244,12 @@ def test_until_the_end_comes_also_where_the_last_round_is_dropped() -> None:
     assert [held.round for held in hold.release(7.0)] == [1]
 
 
-def test_a_plan_that_nothing_was_accepted_under_is_let_go() -> None:
+def test_changes_of_other_links_leave_one_set_of_faults_on_a_link() -> None:
     hold = wall({"type": "latency", "latency": "1h"})
-    put(hold, 1)
-    for _ in range(100):
+    for s in range(1, ROUNDS):
+        put(hold, s)
         hold.change(enable(hold.plan, 2, enabled=2 in hold.plan.disabled))
-    assert len(hold.plans) <= 65
-    assert {1, hold.plan.version} <= hold.plans.keys()
+    assert len({held.version for held in hold.links[0].waiting()}) == ROUNDS - 1
+    assert len(hold.links[0].by_faults()) == 1
     hold.redue(0, 1.0)
-    assert dues(hold) == {1: 3600.0}
+    assert dues(hold) == dict.fromkeys(range(1, ROUNDS), 3600.0)
