@@ -46,6 +46,9 @@ class ToldJournal:
     def note_done(self, agent: int, rounds: Sequence[int]) -> None:
         self._note(lambda: self._mark(agent, rounds, State.DONE))
 
+    def note_dropped(self, agent: int, rounds: Sequence[int]) -> None:
+        self._note(lambda: self._mark(agent, rounds, State.DROPPED))
+
     def note_collected(self, agent: int, t: int) -> None:
         self._note(lambda: self._disk.collected.update({agent: t}))
 

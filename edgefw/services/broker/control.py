@@ -160,7 +160,7 @@ class Control:
     def _redue(self, agent: int) -> None:
         dropped = self._hold.redue(agent, monotonic())
         if dropped:
-            self._journal.note_done(agent, dropped)
+            self._journal.note_dropped(agent, dropped)
         self.wake()
 
     def _begin_or_end(self, now: float) -> None:

@@ -100,10 +100,11 @@ class Hold(ABC):
     def change(self, plan: Plan) -> list[int]:
         """Go over to another plan; return the agents to whose pending feedback it matters, for `redue`."""
         before, self.plan = self.plan, plan
+        start = self._start_of_plans()
         return [
             link.agent
             for link in self.links
-            if before.later(link.agent, self.start) != plan.later(link.agent, self.start)
+            if before.later(link.agent, start) != plan.later(link.agent, start)
         ]
 
     def redue(self, agent: int, now: float) -> list[int]:

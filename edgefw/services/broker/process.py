@@ -47,7 +47,7 @@ class BrokerOptions:
 
 
 async def serve(scenario: Scenario, identity: str, options: BrokerOptions, stop: Stop) -> None:
-    """Serve the agents of a run until told to stop, or until they speak of the next run."""
+    """Serve the agents of a run until told to stop."""
     registry = new_registry("broker")
     metrics = BrokerMetrics(registry)
     journal = open_journal(options.journal, identity, metrics)

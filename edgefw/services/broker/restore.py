@@ -51,7 +51,7 @@ def _fill(hold: Hold, plans: Mapping[int, Plan], known: Restored, journal: Journ
             hold.collected[agent] = t
     for link in hold.links:
         if dropped := hold.redue(link.agent, now):
-            journal.note_done(link.agent, dropped)
+            journal.note_dropped(link.agent, dropped)
         if isinstance(hold, RoundsHold):
             hold.release_again(link.agent)
     due = sum(row.state is State.SENT for row in known.rows)

@@ -334,3 +334,15 @@ async def test_the_timeline_is_that_of_the_journal(tmp_path: Path) -> None:
     journal = journal_at(tmp_path / "j", clocks=clocks(99, 1, "b"))
     await journal.close()
     assert [*offsets, journal.timeline.offset] == [10**18 - 5, 10**18 - 5, 10**18 + 6, 10**18 + 6]
+
+
+@looped
+async def test_what_was_dropped_after_it_was_accepted_is_known_as_such(tmp_path: Path) -> None:
+    async with opened(tmp_path / "j") as journal:
+        await asyncio.gather(*(journal.keep(record(0, s)) for s in (1, 2)))
+        journal.note_dropped(0, [2])
+    rows = (await restored(tmp_path / "j")).rows
+    assert [(row.round, row.state, row.payload is None) for row in rows] == [
+        (1, State.PENDING, False),
+        (2, State.DROPPED, True),
+    ]

@@ -100,10 +100,11 @@ class Batch:
 
     def _write_notes(self, database: sqlite3.Connection) -> None:
         others = {key: state for key, state in self._states.items() if key not in self.rows}
-        if done := [key for key, state in others.items() if state == _DONE]:
-            keys = numbers(done)
-            database.execute(_FREE, (keys,))
-            database.execute(_MARK, (_DONE, keys))
+        for over in (_DONE, _DROPPED):
+            if gone := [key for key, state in others.items() if state == over]:
+                keys = numbers(gone)
+                database.execute(_FREE, (keys,))
+                database.execute(_MARK, (over, keys))
         if sent := [key for key, state in others.items() if state == _SENT]:
             database.execute(_MARK, (_SENT, numbers(sent)))
         if self._collected:

@@ -83,6 +83,12 @@ class SqliteJournal:
             self._writer.batch.note(agent, rounds, State.DONE)
         self._later()
 
+    def note_dropped(self, agent: int, rounds: Sequence[int]) -> None:
+        """Note that feedback was taken away after it had been accepted."""
+        with self._writer.lock:
+            self._writer.batch.note(agent, rounds, State.DROPPED)
+        self._later()
+
     def note_collected(self, agent: int, t: int) -> None:
         """Note the last round that an agent asked for."""
         with self._writer.lock:
@@ -163,6 +169,9 @@ class MemoryJournal:
         """Note nothing."""
 
     def note_done(self, agent: int, rounds: Sequence[int]) -> None:
+        """Note nothing."""
+
+    def note_dropped(self, agent: int, rounds: Sequence[int]) -> None:
         """Note nothing."""
 
     def note_collected(self, agent: int, t: int) -> None:

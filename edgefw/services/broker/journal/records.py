@@ -102,6 +102,9 @@ class Journal(Protocol):
     def note_done(self, agent: int, rounds: Sequence[int]) -> None:
         """Note that feedback will not be handed out any more; its payload goes."""
 
+    def note_dropped(self, agent: int, rounds: Sequence[int]) -> None:
+        """Note that feedback was taken away after it had been accepted. Its payload goes."""
+
     def note_collected(self, agent: int, t: int) -> None:
         """Note the last round that an agent asked for."""
 
