@@ -13,6 +13,7 @@ from edgefw.commands.delay_files import read_plan, write_plan
 from edgefw.errors import InputError
 from edgefw.scenario.faults import TYPES, Fault
 from edgefw.scenario.trace import read_trace
+from edgefw.scenario.units import format_duration, parse_duration
 
 Place = tuple[str, str | None]
 """URL and token of an endpoint."""
@@ -30,7 +31,7 @@ def ls(place: Place, *, as_json: bool = False) -> None:
     if as_json:
         _print_json(state)
         return
-    header = ["agent", "state", "pending", "due", "oldest", "delay", "next due", "faults"]
+    header = ["agent", "state", "pending", "due", "oldest", "delay", "next", "faults"]
     terminal.table(f"links ({state['clock']} clock)", header, [_row(link) for link in state["links"]])
 
 
@@ -193,10 +194,19 @@ def _hint(plan: dict[str, Any], agent: str | None) -> str:
 
 
 def _row(link: dict[str, Any]) -> list[str]:
-    state = ("connected" if link["connected"] else "away") if link["enabled"] else "disabled"
+    state = ("up" if link["connected"] else "away") if link["enabled"] else "disabled"
     shown = ("pending", "due", "oldest_age", "requested_delay", "next_due")
-    numbers = ["-" if link[name] is None else str(link[name]) for name in shown]
+    numbers = ["-" if link[name] is None else _rounded(link[name]) for name in shown]
     return [str(link["agent"]), state, *numbers, "\n".join(_summary(fault) for fault in link["faults"])]
+
+
+def _rounded(value: int | str) -> str:
+    """Return a number as it is, a time to the millisecond: more does not fit, and nobody reads it.
+
+    >>> _rounded(12), _rounded("681.479ms"), _rounded("1.61788s")
+    ('12', '681ms', '1.618s')
+    """
+    return str(value) if isinstance(value, int) else format_duration(round(parse_duration(value), 3))
 
 
 def _whose(fault: dict[str, Any]) -> str:
