@@ -6,10 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from containers import Project, until
+from containers import Project, running, until
 
 from edgefw.records import RunFolder
-from edgefw.scenario.load import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,13 +36,8 @@ FIELDS = (
 
 @pytest.fixture(scope="module")
 def project() -> Iterator[Project]:
-    found = Project("rounds", load("playground", FIELDS), without=("prometheus",))
-    found.build()
-    try:
-        found.up()
+    with running("rounds", FIELDS) as found:
         yield found
-    finally:
-        found.down()
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from containers import Project, until
-
-from edgefw.scenario.load import load
+from containers import Project, running, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,13 +26,8 @@ FIELDS = (
 
 @pytest.fixture(scope="module")
 def project() -> Iterator[Project]:
-    found = Project("grid", load("playground", FIELDS), without=("prometheus",))
-    found.build()
-    try:
-        found.up()
+    with running("grid", FIELDS) as found:
         yield found
-    finally:
-        found.down()
 
 
 def test_they_start_play_and_stop(project: Project, tmp_path: Path) -> None:

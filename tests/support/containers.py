@@ -8,15 +8,17 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx
 from engine import ROOT, docker, need_image, prometheus_image, python_image
 
 from edgefw.cluster.compose import GRAFANA, image, render
+from edgefw.scenario.load import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from edgefw.scenario.model import Scenario
@@ -158,6 +160,18 @@ class Project:
         said = self.edgefw("collect", *run, "--out", str(out))
         (folder,) = (path for path in out.iterdir() if f"{path} is there" in said)
         return folder
+
+
+@contextmanager
+def running(name: str, fields: Sequence[str]) -> Iterator[Project]:
+    """Run the playground with these overrides, without Prometheus, while the block runs."""
+    project = Project(name, load("playground", fields), without=("prometheus",))
+    project.build()
+    try:
+        project.up()
+        yield project
+    finally:
+        project.down()
 
 
 def _has(name: str) -> bool:
