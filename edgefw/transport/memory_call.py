@@ -1,0 +1,237 @@
+"""One call over the memory transport: what is sent each way, and how it ended.
+
+Theory of operation. A call is two `Pipe`s of bytes and one status. The client's end is a `Call`, the server's
+a `Context`; both offer what the calls and contexts of `grpc.aio` offer to generated stubs and servicers, and
+raise what those raise, so that neither side can tell the transports apart. A call ends once, whoever is
+first: the handler returns or aborts, the client cancels or its deadline passes, or the connection breaks.
+Messages that were written before the end are read before it is seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import grpc
+from grpc.aio import EOF, AbortError, AioRpcError, InternalError, Metadata
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Generator
+
+ROOM = 65_536  # bytes on their way in one direction before a writer waits: HTTP/2's window
+CANCELLED = (grpc.StatusCode.CANCELLED, "Locally cancelled by application!")
+
+Status = tuple[grpc.StatusCode, str]
+Encode = Callable[[Any], bytes]
+Decode = Callable[[bytes], Any]
+
+
+class Pipe:
+    """Bytes in one direction, in order; a writer waits while too many are unread."""
+
+    def __init__(self) -> None:
+        self._messages: deque[bytes] = deque()
+        self._size = 0
+        self._changed = asyncio.Event()
+        self._closed = False  # nothing more will be written
+        self._broken = False  # ... and nothing more will be read
+
+    async def write(self, message: bytes) -> bool:
+        """Send a message; return False where the other end has gone."""
+        while self._size >= ROOM and not self._broken:
+            await self._news()
+        return self.put(message)
+
+    def put(self, message: bytes) -> bool:
+        """Send a message without waiting for room."""
+        if self._closed:
+            return False
+        self._messages.append(message)
+        self._size += len(message)
+        self._changed.set()
+        return True
+
+    async def read(self) -> bytes | None:
+        """Return the next message, None at the end."""
+        while not self._messages and not self._closed:
+            await self._news()
+        if not self._messages:
+            return None
+        message = self._messages.popleft()
+        self._size -= len(message)
+        self._changed.set()
+        return message
+
+    def close(self) -> None:
+        """End the writing; what was written can still be read."""
+        self._closed = True
+        self._changed.set()
+
+    def break_off(self) -> None:
+        """End the reading too: a writer that waits is let go."""
+        self._closed = self._broken = True
+        self._changed.set()
+
+    async def _news(self) -> None:
+        """Wait until something was written, read or closed."""
+        self._changed.clear()
+        await self._changed.wait()
+
+
+class Exchange:
+    """What the two ends of one call share."""
+
+    def __init__(self) -> None:
+        self.requests, self.responses = Pipe(), Pipe()
+        self.begun = asyncio.Event()  # a server has the call, or there is none
+        self.ended: asyncio.Future[Status] = asyncio.get_running_loop().create_future()
+        self.handler: asyncio.Task[None] | None = None
+
+    def finish(self, code: grpc.StatusCode, details: str = "") -> bool:
+        """End the call, unless it has ended; say whether it was this that did."""
+        if self.ended.done():
+            return False
+        self.ended.set_result((code, details))
+        self.begun.set()
+        self.requests.break_off()
+        self.responses.close()
+        return True
+
+    def break_off(self, code: grpc.StatusCode, details: str) -> bool:
+        """End the call from outside its handler, which is cancelled."""
+        if not self.finish(code, details):
+            return False
+        self.responses.break_off()
+        if self.handler is not None:
+            self.handler.cancel()
+        return True
+
+
+class Call:
+    """The client's end: what a stub's method returns."""
+
+    def __init__(self, exchange: Exchange, encode: Encode, decode: Decode, timeout: float | None) -> None:
+        self._exchange, self._encode, self._decode = exchange, encode, decode
+        self._cancelled = False
+        if timeout is not None:
+            late = grpc.StatusCode.DEADLINE_EXCEEDED
+            timer = asyncio.get_running_loop().call_later(
+                timeout, exchange.break_off, late, "Deadline Exceeded"
+            )
+            exchange.ended.add_done_callback(lambda _: timer.cancel())
+
+    async def write(self, message: Any) -> None:
+        """Send a message."""
+        if self.done():
+            raise asyncio.InvalidStateError("RPC already finished.")
+        await self._exchange.begun.wait()
+        if not await self._exchange.requests.write(self._encode(message)):
+            await self._raise_for_status()
+            raise asyncio.InvalidStateError("RPC already finished.")
+
+    async def done_writing(self) -> None:
+        """Say that there will be no more messages."""
+        self._exchange.requests.close()
+
+    async def read(self) -> Any:
+        """Return the next message; EOF after the last one of a call that went well."""
+        try:
+            message = await self._exchange.responses.read()
+        except asyncio.CancelledError:
+            self.cancel()
+            raise
+        if message is None or self._cancelled:
+            await self._raise_for_status()
+            return EOF
+        return self._decode(message)
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        """Yield the messages that are left."""
+        while (message := await self.read()) is not EOF:
+            yield message
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        """Return the one response of a call that has one."""
+        return self._response().__await__()
+
+    async def _response(self) -> Any:
+        message = await self.read()
+        await self.code()
+        await self._raise_for_status()
+        return message
+
+    def cancel(self) -> bool:
+        """Give the call up."""
+        if not self._exchange.break_off(*CANCELLED):
+            return False
+        self._cancelled = True
+        return True
+
+    def cancelled(self) -> bool:
+        """Whether this side has given the call up."""
+        return self._cancelled
+
+    def done(self) -> bool:
+        """Whether the call has ended."""
+        return self._exchange.ended.done()
+
+    async def code(self) -> grpc.StatusCode:
+        """Return how the call ended."""
+        return (await asyncio.shield(self._exchange.ended))[0]
+
+    async def details(self) -> str:
+        """Return what was said about its end."""
+        return (await asyncio.shield(self._exchange.ended))[1]
+
+    async def _raise_for_status(self) -> None:
+        if self._cancelled:
+            raise asyncio.CancelledError
+        code, details = await asyncio.shield(self._exchange.ended)
+        if code is not grpc.StatusCode.OK:
+            raise AioRpcError(code, Metadata(), Metadata(), details)
+
+
+class Context:
+    """The server's end: what a servicer's method is given beside its requests."""
+
+    def __init__(self, exchange: Exchange, decode: Decode, encode: Encode) -> None:
+        self._exchange, self._decode, self._encode = exchange, decode, encode
+        self._code, self._details = grpc.StatusCode.OK, ""
+
+    async def read(self) -> Any:
+        """Return the next message, EOF after the last."""
+        message = await self._exchange.requests.read()
+        return EOF if message is None else self._decode(message)
+
+    async def write(self, message: Any) -> None:
+        """Send a message."""
+        if not await self._exchange.responses.write(self._encode(message)):
+            raise InternalError("the other end of this call has gone")
+
+    async def requests(self) -> AsyncIterator[Any]:
+        """Yield the messages that are left."""
+        while (message := await self.read()) is not EOF:
+            yield message
+
+    async def abort(self, code: grpc.StatusCode, details: str = "", _trailing: Any = ()) -> NoReturn:
+        """End the call with a status."""
+        self._exchange.finish(code, details)
+        raise AbortError("Locally aborted.")
+
+    def set_code(self, code: grpc.StatusCode) -> None:
+        """Set the status that the call ends with when its method returns."""
+        self._code = code
+
+    def set_details(self, details: str) -> None:
+        """Set what is said about the status."""
+        self._details = details
+
+    def cancelled(self) -> bool:
+        """Whether the call was ended by its client."""
+        return self._exchange.ended.done()
+
+    def over(self) -> None:
+        """End the call as its method has left it."""
+        self._exchange.finish(self._code, self._details)
