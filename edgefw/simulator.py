@@ -70,8 +70,8 @@ def simulate(setup: Setup, progress: Progress | None = None) -> Trace:
 
 def play(setup: Setup) -> Iterator[Round]:
     """Yield round after round, up to the last."""
-    vectorised = setup.scenario.algorithm.name == "de2mfw"
-    return _rounds(setup) if vectorised else in_lockstep(setup)
+    network = VECTORISED.get(setup.scenario.algorithm.name)
+    return in_lockstep(setup) if network is None else _as_arrays(network(setup), setup)
 
 
 def in_lockstep(setup: Setup) -> Iterator[Round]:
@@ -101,8 +101,8 @@ def _awaited(setup: Setup) -> NDArray[np.bool_]:
     return np.arange(1, setup.rounds + 1) + setup.delays - 1 < setup.rounds
 
 
-def _rounds(setup: Setup) -> Iterator[Round]:
-    network, book = De2mfwNetwork(setup), ArrivalBook(setup.delays)
+def _as_arrays(network: De2mfwNetwork, setup: Setup) -> Iterator[Round]:
+    book = ArrivalBook(setup.delays)
     for t in range(1, setup.rounds + 1):
         yield network.sweep(t, arrived(book, t - 1))
 
@@ -313,3 +313,7 @@ def _by_agent(a: Real) -> Real:
 def _by_class(a: Real) -> Real:
     """Return (n, C, m) seen as (C, n, m)."""
     return a.transpose(1, 0, 2)
+
+
+VECTORISED: Mapping[str, Callable[[Setup], De2mfwNetwork]] = {"de2mfw": De2mfwNetwork}
+"""The algorithms that have a twin here, whose agents are arrays; others play agent by agent."""

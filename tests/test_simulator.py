@@ -12,7 +12,7 @@ import tiny
 from hypothesis import given, settings
 
 from edgefw import simulator
-from edgefw.core.agent import ALGORITHMS, CENTRALIZED
+from edgefw.core.agent import ALGORITHMS
 from edgefw.problem.delay import ArrivalBook
 from edgefw.problem.loss import NAMES as LOSSES
 from edgefw.simulator import De2mfwNetwork, arrived, in_lockstep, play, simulate
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def lone_or_networked(name: str, **options: int | str) -> Setup:
-    return tiny.setup(agents=1 if name in CENTRALIZED else 4, algorithm={"name": name, **options})
+    return tiny.setup(agents=4 if ALGORITHMS[name].distributed else 1, algorithm={"name": name, **options})
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -97,7 +97,7 @@ def test_progress_is_told_once_a_round(name: str) -> None:
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_the_same_seed_gives_the_same_bits_and_another_one_another_run(name: str, precision: str) -> None:
     def run(seed: int) -> bytes:
-        agents = 1 if name in CENTRALIZED else 4
+        agents = 4 if ALGORITHMS[name].distributed else 1
         trace = simulate(tiny.setup(agents=agents, seed=seed, precision=precision, algorithm={"name": name}))
         return trace.local_loss.tobytes() + trace.global_loss.tobytes()
 

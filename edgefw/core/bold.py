@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from edgefw.core.algorithm import Algorithm, alone
+from edgefw.core.delmfw import Mfw
 from edgefw.core.messages import Feedback, Play, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from edgefw.core.delmfw import Mfw
 
 
 class BoldMfw:
@@ -37,3 +37,11 @@ class BoldMfw:
             copy = self._owner.pop(feedback.round)
             self.copies[copy].update(feedback.round, [feedback])
             self._idle.append(copy)
+
+
+BOLD_MFW = Algorithm(
+    name="bold-mfw",
+    make=alone(
+        lambda parts: BoldMfw(lambda copy: Mfw(parts.feasible, parts.oracle(copy), parts.steps, parts.dtype))
+    ),
+)

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from edgefw.core.algorithm import Algorithm, each
 from edgefw.core.messages import Feedback, Frame, Play, check_frames, in_order, mix
 from edgefw.core.oracle import Oracle, step_towards
 
@@ -100,6 +101,17 @@ class De2mfw:
         if change is None or d is None:
             return change if d is None else d
         return d + change
+
+
+DE2MFW = Algorithm(
+    name="de2mfw",
+    make=lambda parts: De2mfw(
+        parts.agent, parts.weights, parts.feasible, parts.oracle(0), parts.steps, parts.dtype
+    ),
+    distributed=True,
+    exchanges=each,
+    arrays=2,  # an iterate and a tracker
+)
 
 
 def _sum(values: list[Real]) -> Real | None:

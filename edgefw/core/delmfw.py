@@ -5,10 +5,11 @@ Every learner of the centralized setting has the same two calls: `play(t)` and `
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgefw.core.algorithm import Algorithm, alone
 from edgefw.core.messages import Feedback, Play, in_order
 from edgefw.core.oracle import Oracle, step_towards
 from edgefw.errors import FrameError
@@ -18,18 +19,6 @@ if TYPE_CHECKING:
 
     from edgefw.core.schedule import Steps
     from edgefw.problem.feasible import FeasibleSet
-
-
-class Learner(Protocol):
-    """A learner of the centralized setting, driven in rounds t = 1, 2, ..."""
-
-    def play(self, t: int) -> Play:
-        """Return the decision of round t."""
-        ...
-
-    def update(self, t: int, arrivals: Sequence[Feedback]) -> None:
-        """Take F_t, the feedback that arrives at the end of round t; it may be empty."""
-        ...
 
 
 class Delmfw:
@@ -69,3 +58,14 @@ class Mfw(Delmfw):
                 f"MFW needs the feedback of round {t} at once: use delmfw or bold-mfw with delays"
             )
         super().update(t, arrivals)
+
+
+DELMFW = Algorithm(
+    name="delmfw",
+    make=alone(lambda parts: Delmfw(parts.feasible, parts.oracle(0), parts.steps, parts.dtype)),
+)
+MFW = Algorithm(
+    name="mfw",
+    make=alone(lambda parts: Mfw(parts.feasible, parts.oracle(0), parts.steps, parts.dtype)),
+    under_delay="delmfw",
+)

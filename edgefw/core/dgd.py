@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from edgefw.core.algorithm import Algorithm, alone, once
 from edgefw.core.messages import Feedback, Frame, Play, check_frames, in_order, mix
 
 if TYPE_CHECKING:
@@ -72,6 +73,19 @@ class DistributedDgd:
             y -= self._rate * _total(self._arrivals)
         self._x, self._sent = self._feasible.project(y), None
         return Play(sent.t, self._x, [self._x])
+
+
+DGD = Algorithm(
+    name="dgd",
+    make=alone(lambda parts: Dgd(parts.feasible, parts.zeta, parts.dtype)),
+    queries=once,
+)
+DISTRIBUTED_DGD = Algorithm(
+    name="distributed-dgd",
+    make=lambda parts: DistributedDgd(parts.agent, parts.weights, parts.feasible, parts.zeta, parts.dtype),
+    distributed=True,
+    queries=once,
+)
 
 
 def _total(arrivals: Sequence[Feedback]) -> Real:

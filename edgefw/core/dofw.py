@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgefw.core.algorithm import Algorithm, alone, once
 from edgefw.core.messages import Feedback, Play, in_order
 
 if TYPE_CHECKING:
@@ -45,3 +47,11 @@ class Dofw:
             return self._x
         sigma = float(np.clip(-float(np.vdot(towards, direction)) / (2 * length), 0, 1))
         return np.asarray(self._x + sigma * towards)
+
+
+DOFW = Algorithm(
+    name="dofw",
+    make=alone(lambda parts: Dofw(parts.feasible, parts.zeta, parts.dtype)),
+    queries=once,
+)
+OFW = replace(DOFW, name="ofw", under_delay="dofw")

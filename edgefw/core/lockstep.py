@@ -9,7 +9,7 @@ from edgefw.core.messages import Feedback, Frame, Play
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from edgefw.core.agent import Agent
+    from edgefw.core.algorithm import Agent
 
 
 def sweep(agents: Sequence[Agent], t: int, arrivals: Mapping[int, Sequence[Feedback]]) -> list[Play]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-    from edgefw.core.agent import Agent
+    from edgefw.core.algorithm import Agent
     from edgefw.core.messages import Feedback, Frame, Play
     from edgefw.problem.feasible.base import Real
 

@@ -18,6 +18,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from edgefw import best
+from edgefw.core.agent import ALGORITHMS
 from edgefw.core.regret import Comparator, cumulative_loss
 from edgefw.errors import EdgefwError
 from edgefw.problem.delay import ArrivalBook, pending
@@ -105,16 +106,14 @@ def summarise(setup: Setup, outcome: Outcome, found: Comparator | None) -> Summa
     Nothing travels in a simulation: `messages` are those that the algorithm would send, `bytes` what their
     dense arrays would take.
     """
-    scenario = setup.scenario
-    exchanges = len(setup.steps) if scenario.algorithm.name == "de2mfw" else 1
-    messages = 2 * len(setup.graph.edges) * exchanges * setup.rounds
-    arrays = 2 if scenario.algorithm.name == "de2mfw" else 1
+    algorithm = ALGORITHMS[setup.scenario.algorithm.name]
+    messages = 2 * len(setup.graph.edges) * algorithm.exchanges(len(setup.steps)) * setup.rounds
     return Summary(
         mode="simulate",
         rounds=setup.rounds,
         pending=int(pending(setup.delays).sum()),
         messages=messages,
-        bytes=messages * arrays * setup.feasible.size * setup.dtype.itemsize,
+        bytes=messages * algorithm.arrays * setup.feasible.size * setup.dtype.itemsize,
         wall_seconds=outcome.wall_seconds,
         **setup.facts(),
         **score(outcome.trace.global_loss, setup.total_delay.tolist(), found),

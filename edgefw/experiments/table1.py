@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from edgefw import terminal
-from edgefw.core.agent import DISTRIBUTED, make_agent
+from edgefw.core.agent import ALGORITHMS, make_agent
 from edgefw.core.lockstep import sweep
 from edgefw.core.messages import Feedback, observe
 from edgefw.experiments import report
@@ -58,7 +58,9 @@ def table1(size: Size, out: Path, jobs: int | None) -> None:  # noqa: ARG001 - c
 
 def measure(size: Size, rounds: int) -> list[Cost]:
     """Count the rounds of every algorithm, the distributed ones on two graphs."""
-    wanted = [(name, graph) for name in TABLE_1 for graph in (GRAPHS if name in DISTRIBUTED else ("-",))]
+    wanted = [
+        (name, graph) for name in TABLE_1 for graph in (GRAPHS if ALGORITHMS[name].distributed else ("-",))
+    ]
     costs = []
     with terminal.progress_bar("counting", len(wanted), "algorithms") as progress:
         for done, (name, graph) in enumerate(wanted, start=1):

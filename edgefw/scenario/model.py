@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from edgefw.core.agent import ALGORITHMS, CENTRALIZED, NEVER_LATE
+from edgefw.core.agent import ALGORITHMS
 from edgefw.core.oracle import NAMES as ORACLES
 from edgefw.errors import InputError, unknown
 from edgefw.problem.feasible import NAMES as SETS
@@ -21,7 +21,6 @@ from edgefw.scenario.units import Duration, Pace
 
 _MOST_AGENTS, _LONGEST_HORIZON = 10_000, 10**9  # beyond anything that ends; a mistyped one is said at once
 _LARGEST = 1e9  # of a radius or a rate: float32 still holds sums of their products
-_WITH_DELAY = {"mfw": "delmfw", "ofw": "dofw"}  # the algorithm that the other reduces to
 
 
 def _one_of(kind: str, choices: tuple[str, ...]) -> Any:
@@ -76,7 +75,7 @@ class Problem(Strict):
 class Algorithm(Strict):
     """What every agent runs."""
 
-    name: _one_of("algorithm", ALGORITHMS) = "de2mfw"  # type: ignore[valid-type]
+    name: _one_of("algorithm", tuple(ALGORITHMS)) = "de2mfw"  # type: ignore[valid-type]
     horizon: PositiveInt = Field(default=1000, le=_LONGEST_HORIZON)
     schedule: Literal["experiment", "theorem"] = "experiment"
     oracle: _one_of("oracle", ORACLES) = "ftpl"  # type: ignore[valid-type]
@@ -92,7 +91,7 @@ class Algorithm(Strict):
     @property
     def centralized(self) -> bool:
         """Whether the algorithm is one of a lone learner."""
-        return self.name in CENTRALIZED
+        return not ALGORITHMS[self.name].distributed
 
     @property
     def rounds(self) -> int:
@@ -168,10 +167,11 @@ class Scenario(Strict):
                 f"algorithm.name is {name}, which is centralized, and network.agents is {agents}: "
                 "set network.agents=1, or algorithm.name=de2mfw"
             )
-        if name in NEVER_LATE and self.faults:
+        under_delay = ALGORITHMS[name].under_delay
+        if under_delay is not None and self.faults:
             raise InputError(
                 f"algorithm.name is {name}, which knows no delays, and there are {len(self.faults)}: "
-                f"set algorithm.name={_WITH_DELAY[name]}, or delays=[] and events=[]"
+                f"set algorithm.name={under_delay}, or delays=[] and events=[]"
             )
 
     def _check_fault(self, place: str, fault: AnyFault) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgefw.core import schedule
-from edgefw.core.agent import Agent, AgentSpec, make_agent
+from edgefw.core.agent import AgentSpec, make_agent
 from edgefw.errors import InputError
 from edgefw.problem import delay
 from edgefw.problem.datasets import load
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgefw.core.algorithm import Agent
     from edgefw.problem.dataset import Dataset
     from edgefw.problem.feasible.base import Real
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tiny
 
-from edgefw.core.agent import ALGORITHMS, CENTRALIZED, GRADIENT_AT_PLAY, NEVER_LATE, make_agent
+from edgefw.core.agent import ALGORITHMS, make_agent
 from edgefw.core.messages import Play
 from edgefw.errors import InputError
 from edgefw.problem.feasible import NAMES as SETS
@@ -21,15 +21,15 @@ from edgefw.problem.feasible import make_set
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_every_play_is_in_the_set(name: str, feasible: str, precision: str) -> None:
     setup = tiny.setup(
-        agents=1 if name in CENTRALIZED else 4,
+        agents=4 if ALGORITHMS[name].distributed else 1,
         precision=precision,
         problem={"set": feasible},
         algorithm={"name": name},
-        delays=[] if name in NEVER_LATE else tiny.DELAYS["uniform"],
+        delays=tiny.DELAYS["uniform"] if ALGORITHMS[name].under_delay is None else [],
     )
     agents = setup.agents()
     rounds = list(tiny.plays(setup, agents))
-    asked = 1 if name in GRADIENT_AT_PLAY else len(setup.steps)
+    asked = ALGORITHMS[name].queries(len(setup.steps))
     for t, played in enumerate(rounds, start=1):
         assert [play.t for play in played] == [t] * setup.n
         assert [len(play.queries) for play in played] == [asked] * setup.n
@@ -54,7 +54,7 @@ def test_an_agent_of_one_is_driven_the_same_way_whatever_the_algorithm(name: str
     assert len(answers) == (setup.agent_spec(0).K if name == "de2mfw" else 1)
 
 
-@pytest.mark.parametrize("name", CENTRALIZED)
+@pytest.mark.parametrize("name", [name for name, record in ALGORITHMS.items() if not record.distributed])
 def test_a_centralized_algorithm_has_no_neighbours(name: str) -> None:
     spec = replace(tiny.setup(agents=3).agent_spec(1), algorithm=name)
     with pytest.raises(

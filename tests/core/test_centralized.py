@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgefw.core.agent import Alone
+    from edgefw.core.algorithm import Alone
     from edgefw.core.bold import BoldMfw
     from edgefw.scenario.setup import Setup
 

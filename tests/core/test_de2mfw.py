@@ -13,7 +13,7 @@ import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgefw.core.agent import CENTRALIZED
+from edgefw.core.agent import ALGORITHMS
 from edgefw.core.messages import Feedback, Frame, Play, observe
 from edgefw.errors import FrameError
 from edgefw.problem.delay import pending
@@ -21,7 +21,7 @@ from edgefw.problem.delay import pending
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from edgefw.core.agent import Agent
+    from edgefw.core.algorithm import Agent
 
 NETWORKED = ("de2mfw", "distributed-dgd")
 
@@ -97,7 +97,7 @@ def test_plays_are_the_same_bits_whatever_came_first(
 def test_the_order_of_many_that_come_together_leaves_no_trace(name: str, precision: str) -> None:
     """Two numbers add up to the same in any order, three need not; and OGD hides none of their bits."""
     setup = tiny.setup(
-        agents=1 if name in CENTRALIZED else 6,
+        agents=6 if ALGORITHMS[name].distributed else 1,
         network={"topology": "complete"},
         precision=precision,
         problem={"set": "l2_ball"},

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgefw.core.agent import Agent
+    from edgefw.core.algorithm import Agent
 
     Observe = Callable[[int, Feedback], Feedback]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgefw.core.agent import NEVER_LATE
+from edgefw.core.agent import ALGORITHMS
 from edgefw.errors import InputError
 from edgefw.problem.datasets import PUBLISHED
 from edgefw.records import SCENARIO, RunFolder
@@ -64,7 +64,7 @@ def check_emulable(scenario: Scenario) -> None:
         raise InputError(
             f"precision {scenario.precision} is for the simulator: the emulator computes in float32"
         )
-    if scenario.algorithm.name in NEVER_LATE and scenario.clock == "wall":
+    if ALGORITHMS[scenario.algorithm.name].under_delay is not None and scenario.clock == "wall":
         raise InputError(
             f"algorithm.name {scenario.algorithm.name} knows no delays, and under the wall clock feedback "
             "may be late: set clock=rounds"
