@@ -95,6 +95,8 @@ class Summary:
     seed: int
     data: str
     agents: int
+    rate: float  # zeta, or the gradient step
+    rate_reason: str  # where it comes from: given, or derived from what the scenario declares
     rounds: int
     total_loss: float
     network_regret: float | None

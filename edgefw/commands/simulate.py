@@ -69,8 +69,7 @@ def _finish(folder: RunFolder, outcome: runner.Outcome, setup: Setup, *, with_re
         with terminal.status("looking for the best fixed point:") as say:
             found = runner.comparator(setup, outcome, lambda c: say(f"loss {c.value:.2f}, gap {c.gap:.2f}"))
     summary = runner.summarise(setup, outcome, found)
-    meta = {"digest": summary.digest, "mode": summary.mode, "numpy": np.__version__}
-    folder.write_rows(runner.rows(setup, outcome), meta)
+    folder.write_rows(runner.rows(setup, outcome), {**setup.meta(summary.mode), "numpy": np.__version__})
     folder.write_summary(summary)
     return summary
 

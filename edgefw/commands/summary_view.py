@@ -44,6 +44,7 @@ def show(summaries: Sequence[Summary], folder: Path) -> None:
         _HEADER,
         [_row(summary) for summary in summaries],
     )
+    terminal.out.print(f"rate {first.rate:.4g}: {first.rate_reason}")
     if len(summaries) == 1:
         _show_agents(first)
     else:

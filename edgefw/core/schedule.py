@@ -40,7 +40,7 @@ def experiment_rate(T: int, max_delay: int = 1) -> float:
 
 
 def theorem_rate(*, G: float, B: float) -> float:
-    """Return zeta = 1/(G sqrt(B)), B the total delay of the plan or an estimate of it."""
+    """Return zeta = 1/(G sqrt(B)), B the total delay or what is known of it beforehand."""
     return 1.0 / (G * math.sqrt(B))
 
 

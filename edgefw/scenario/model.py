@@ -84,6 +84,10 @@ class Algorithm(Strict):
     rate: PositiveFloat | None = Field(
         default=None, le=_LARGEST, description="zeta (or the gradient step); else the schedule's"
     )
+    delay_bound: PositiveInt | None = Field(
+        default=None,
+        description="in rounds: the d that a derived rate reckons with; what the delays declare if left out",
+    )
     noise: Literal["auto", "fixed", "fresh"] = Field(
         default="auto", description="FTPL's: fixed per agent in a network, fresh at every query alone"
     )
@@ -143,9 +147,10 @@ class Scenario(Strict):
     def digest(self) -> str:
         """128 bits that change with anything that can change a result (names cannot)."""
         named: Any = {"__all__": {"name"}}
-        content = self.model_dump(
-            mode="json", exclude={"name": True, "resume": True, "delays": named, "events": named}
-        )
+        left_out: Any = {"name": True, "resume": True, "delays": named, "events": named}
+        if self.algorithm.delay_bound is None:
+            left_out["algorithm"] = {"delay_bound"}  # as in scenarios that were written before it was there
+        content = self.model_dump(mode="json", exclude=left_out)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
     @model_validator(mode="after")

@@ -21,6 +21,7 @@ from edgefw.problem.partition import partition
 from edgefw.problem.stream import Stream
 from edgefw.scenario.model import Data, Scenario
 from edgefw.scenario.plan import delay_plan, round_seconds, timed
+from edgefw.scenario.rate import Rate, rate_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -87,20 +88,14 @@ class Setup:
         return schedule.theorem_steps(K, G=G, beta=beta, D=self.feasible.diameter, distributed=distributed)
 
     @cached_property
-    def zeta(self) -> float:
-        """The oracle rate: as given, or the schedule's."""
-        algorithm = self.scenario.algorithm
-        if algorithm.rate is not None:
-            return algorithm.rate
-        if algorithm.schedule == "theorem":
-            return schedule.theorem_rate(G=self.constants[0], B=float(self.total_delay.mean()))
-        worst = self._largest_delay if algorithm.centralized else 1
-        return schedule.experiment_rate(algorithm.horizon, worst)
+    def rate(self) -> Rate:
+        """The oracle rate and its reason: it depends on what the scenario declares, never on `delays`."""
+        return rate_of(self.scenario, lambda: self.constants[0])
 
     @property
-    def _largest_delay(self) -> int:
-        """The largest delay that can matter: a feedback later than the horizon is as good as lost."""
-        return int(np.minimum(self.delays, self.scenario.algorithm.horizon).max(initial=1))
+    def zeta(self) -> float:
+        """The oracle rate itself."""
+        return self.rate.value
 
     @property
     def noise(self) -> str:
@@ -120,7 +115,14 @@ class Setup:
             "seed": scenario.seed,
             "data": self.dataset.name,
             "agents": self.n,
+            "rate": self.rate.value,
+            "rate_reason": self.rate.reason,
         }
+
+    def meta(self, mode: str) -> dict[str, str]:
+        """Return what the run database says of a run in every mode."""
+        rate, reason = repr(self.rate.value), self.rate.reason
+        return {"digest": self.scenario.digest, "mode": mode, "rate": rate, "rate_reason": reason}
 
     def weights(self, i: int) -> Mapping[int, float]:
         """Return w_ij for agent i itself and its neighbours."""

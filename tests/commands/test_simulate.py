@@ -31,6 +31,8 @@ PROMISED = {  # by the documentation of summary.json
     "messages",
     "bytes",
     "per_agent",
+    "rate",
+    "rate_reason",
 }
 
 
@@ -82,6 +84,21 @@ def test_the_run_folder_holds_the_scenario_the_rows_and_the_summary(
         assert sum(losses) == pytest.approx(each["cumulative_loss"])
     worst = [max(row.global_loss for row in rows if row.round == t) for t in range(1, 7)]
     assert sum(worst) == pytest.approx(said["total_loss"])
+
+
+def test_a_derived_rate_is_shown_and_recorded_with_its_reason(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    fault = "{type: latency, latency: 1s, jitter: 250ms}"
+    lone = ["algorithm.name=delmfw", "network.agents=1", "algorithm.horizon=6", f"delays=[{fault}]"]
+    overrides = [word for setting in lone for word in ("--set", setting)]
+    assert main(["simulate", "default", *SMALL, *overrides, "--no-regret", "--out", "one"]) == 0
+    reason = "1/sqrt(d T), T = 6, d = 6 (declared by delays.0, latency)"
+    assert f"rate 0.1667: {reason}" in capsys.readouterr().out
+    folder = RunFolder(tmp_path / "here" / "one")
+    said, meta = json.loads((folder.path / SUMMARY).read_text()), folder.meta()
+    assert (said["rate"], said["rate_reason"]) == (pytest.approx(1 / 6), reason)
+    assert (float(meta["rate"]), meta["rate_reason"]) == (said["rate"], reason)
 
 
 def test_the_written_scenario_can_be_run_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

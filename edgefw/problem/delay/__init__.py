@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgefw.problem.delay.adversary import STRATEGIES, Adversary
-from edgefw.problem.delay.book import ArrivalBook, pending, total_delay
+from edgefw.problem.delay.book import ArrivalBook, most_total_delay, pending, total_delay
 from edgefw.problem.delay.distribution import DISTRIBUTIONS, Amount
 from edgefw.problem.delay.draws import Stream
 from edgefw.problem.delay.faults import Blackout, Drop, Fault, Latency, Ramp, Rounds
@@ -27,6 +27,7 @@ __all__ = [
     "Rounds",
     "Stream",
     "delayed_agents",
+    "most_total_delay",
     "pending",
     "total_delay",
 ]

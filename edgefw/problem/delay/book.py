@@ -51,6 +51,16 @@ def total_delay(table: NDArray[np.int64]) -> NDArray[np.int64]:
     return total
 
 
+def most_total_delay(d: int, T: int) -> int:
+    """Return the B of T rounds whose feedback is all late by d: the most where no delay is longer.
+
+    >>> most_total_delay(1, 1000), most_total_delay(501, 1000)
+    (1000, 375750)
+    """
+    d = min(d, T)
+    return d * T - d * (d - 1) // 2
+
+
 def pending(table: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return (n,) how many of each agent's feedbacks have not arrived when round T is over."""
     late: NDArray[np.int64] = (_arrival(table) > table.shape[1]).sum(axis=1)

@@ -63,6 +63,14 @@ class Fault:
         if self.salt is not None:
             check_whole("salt", self.salt, least=0)
 
+    def declared(self, round_seconds: float) -> float:  # noqa: ARG002 - a fault that says nothing
+        """Return how many rounds it says that it adds to a delay, 0 where it says none.
+
+        Nothing drawn is looked at: this is what may be known before a run. Drops, adversaries, traces and
+        blackouts without end say nothing that could be reckoned with.
+        """
+        return 0.0
+
     def concerns(self, agent: int) -> bool:
         """Whether the fault is on this agent's link."""
         return self.agents is None or agent in self.agents
@@ -110,6 +118,10 @@ class Latency(_Drawn):
         super().__post_init__()
         _ = self.amount  # a wrong value is refused where it is written, not where it is first used
 
+    def declared(self, round_seconds: float) -> float:
+        """Return latency + jitter: the most of a uniform one; others have no most, but this as their size."""
+        return (self.latency + self.jitter) / round_seconds
+
     @cached_property
     def amount(self) -> Amount:
         """The drawn seconds."""
@@ -143,6 +155,10 @@ class Rounds(_Drawn):
         check_whole("low", low, least=1)
         check_whole("high", high, least=low)
         return cls((low + high) / 2, jitter=(high - low) / 2, distribution="uniform", agents=agents)
+
+    def declared(self, round_seconds: float) -> float:  # noqa: ARG002 - they are rounds already
+        """Return rounds + jitter less the round that is no delay: see `Latency`."""
+        return self.rounds + self.jitter - 1
 
     @cached_property
     def amount(self) -> Amount:
@@ -182,6 +198,11 @@ class Ramp(Fault):
                 raise InputError(
                     f"`{name}` is {getattr(self, name)}: it must be above 0, also on the way down"
                 )
+
+    def declared(self, round_seconds: float) -> float:
+        """Return the higher one of its ends."""
+        highest = max(self.start, self.stop)
+        return highest - 1 if self.unit == "rounds" else highest / round_seconds
 
     def level(self, elapsed: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the delay after each elapsed time (in `unit`s).
@@ -225,6 +246,11 @@ class Blackout(Fault):
         super().__post_init__()
         if self.window is None:
             raise InputError("a blackout needs its window: window: [start, stop], in rounds")
+
+    def declared(self, round_seconds: float) -> float:  # noqa: ARG002 - its window is in rounds
+        """Return how long it lasts."""
+        start, stop = self.window or (1, None)
+        return 0.0 if stop is None else stop - start
 
     def meets(self, stream: Stream, rounds: SomeRounds) -> NDArray[np.bool_]:
         """Return which rounds' feedback it may hold: its window is about releases, so not asked here."""

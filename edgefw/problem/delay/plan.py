@@ -15,6 +15,7 @@ broker asks the same questions of the same code, in `link`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from edgefw.problem.delay.acting import OnLink
 from edgefw.problem.delay.arrivals import arrivals
 from edgefw.problem.delay.draws import Stream
 from edgefw.problem.delay.faults import Fault, Latency, Ramp
-from edgefw.problem.delay.units import NEVER, check_number, check_whole
+from edgefw.problem.delay.units import LONGEST, NEVER, SLACK, check_number, check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,6 +74,17 @@ class DelayPlan:
         own, later = self.link(agent, pending=False), self.link(agent, pending=True)
         arrival, lost = arrivals(own, later, s, T=T, round_seconds=round_seconds)
         return np.where(lost | (arrival >= NEVER), NEVER, arrival - s + 1)
+
+    def declared(self, agent: int, round_seconds: float | None = None) -> int:
+        """Return the delay in rounds, at least 1, that the faults on an agent's link say they add up to.
+
+        >>> from edgefw.problem.delay import Drop, Rounds
+        >>> DelayPlan((Rounds(12, jitter=9), Drop()), agents=1, seed=0).declared(0)
+        21
+        """
+        length = 1.0 if round_seconds is None else round_seconds
+        added = sum(fault.declared(length) for fault in self.faults if fault.concerns(agent))
+        return 1 + math.floor(min(added + SLACK, LONGEST))
 
     def link(self, agent: int, *, pending: bool) -> list[OnLink]:
         """Return the faults on an agent's link that act on what is pending, or those that do not."""

@@ -33,8 +33,8 @@ class Recorder:
     def open(self) -> None:
         """Open the run database, a new one or that of a run to go on with."""
         setup = self._setup
-        meta = {"mode": "up", "data": setup.dataset.name, "data_digest": setup.dataset.digest}
-        self._database = RunDatabase(self._folder, {"digest": setup.scenario.digest} | meta | environment())
+        data = {"data": setup.dataset.name, "data_digest": setup.dataset.digest}
+        self._database = RunDatabase(self._folder, setup.meta("up") | data | environment())
 
     def record(self, rounds: Sequence[Sequence[Reported]], meta: dict[str, str]) -> list[RoundScore]:
         """Score complete rounds and write them, all in one transaction."""

@@ -74,8 +74,10 @@ def test_a_run_is_scored_summed_up_and_found_identical_by_verify(tmp_path: Path)
     assert found["mode"] == "up"
     for key in ("total_loss", "network_regret", "comparator_loss", "comparator_gap", "total_delay"):
         assert found[key] == pytest.approx(expected[key], abs=1e-6), key
-    for key in ("name", "digest", "algorithm", "seed", "data", "agents", "rounds"):
+    for key in ("name", "digest", "algorithm", "seed", "data", "agents", "rounds", "rate", "rate_reason"):
         assert found[key] == expected[key], key
+    meta = folder.meta()
+    assert (float(meta["rate"]), meta["rate_reason"]) == (setup.zeta, setup.rate.reason)
     assert found["pending"] == pending(setup.delays[:, :-1]).sum()  # F_T leads to no play: nobody records it
     for mine, agent in zip(found["per_agent"], expected["per_agent"], strict=True):
         assert mine == pytest.approx(vars(agent), abs=1e-6)

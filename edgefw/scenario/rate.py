@@ -1,0 +1,78 @@
+"""The oracle rate zeta of a run, and why: given, or derived from what the scenario declares beforehand.
+
+An algorithm cannot know the future, so no rate looks at a delay that was drawn, or at what will be dropped.
+The delay d that a rate reckons with is `algorithm.delay_bound`. Where that is left out, a lone learner and
+the theorems' schedule take what the faults on a link declare, added up:
+
+- `rounds` and `latency`: the base plus `jitter`, also where the distribution has no largest value;
+- `ramp`: the higher one of its ends; `blackout`: its length;
+- `drop`, `adversary`, a trace, a blackout without end: nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgefw.core import schedule
+from edgefw.problem.delay import most_total_delay
+from edgefw.scenario.plan import delay_plan, place, round_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from edgefw.scenario.model import Scenario
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A rate, and what it comes from in one line."""
+
+    value: float
+    reason: str
+
+
+def rate_of(scenario: Scenario, lipschitz: Callable[[], float]) -> Rate:
+    """Return the rate of a scenario; `lipschitz` returns G, which only the theorems' schedule asks for."""
+    algorithm, T = scenario.algorithm, scenario.algorithm.horizon
+    if algorithm.rate is not None:
+        return Rate(algorithm.rate, "given as algorithm.rate")
+    if algorithm.schedule == "theorem":
+        return _theorem(scenario, lipschitz())
+    if not algorithm.centralized and algorithm.delay_bound is None:
+        reason = f"1/sqrt(T), T = {T}: the published rate of a network, which reckons with no delay"
+        return Rate(schedule.experiment_rate(T), reason)
+    d = max(_bounds(scenario))
+    return Rate(schedule.experiment_rate(T, d), f"1/sqrt(d T), T = {T}, d = {d} ({_source(scenario)})")
+
+
+def _theorem(scenario: Scenario, G: float) -> Rate:
+    T, bounds = scenario.algorithm.horizon, _bounds(scenario)
+    B = float(np.mean([most_total_delay(d, T) for d in bounds]))
+    least, most = min(bounds), max(bounds)
+    d = f"{most}" if least == most else f"{least} to {most}"
+    reason = f"1/(G sqrt(B)), G = {G:.4g}, B = {B:.6g} at most for T = {T} and d = {d} ({_source(scenario)})"
+    return Rate(schedule.theorem_rate(G=G, B=B), reason)
+
+
+def _bounds(scenario: Scenario) -> list[int]:
+    """Return the delay that is reckoned with, link by link: at most the horizon: what is later is lost."""
+    algorithm, agents = scenario.algorithm, range(scenario.network.agents)
+    if algorithm.delay_bound is not None:
+        return [min(algorithm.delay_bound, algorithm.horizon)] * len(agents)
+    plan, length = delay_plan(scenario), round_seconds(scenario)
+    return [min(plan.declared(agent, length), algorithm.horizon) for agent in agents]
+
+
+def _source(scenario: Scenario) -> str:
+    """Say where the delay comes from, and which faults declare none."""
+    if scenario.algorithm.delay_bound is not None:
+        return "algorithm.delay_bound"
+    said: dict[bool, list[str]] = {True: [], False: []}
+    for position, fault in enumerate(delay_plan(scenario).faults):
+        said[fault.declared(1.0) > 0].append(f"{place(scenario, position)}, {fault.type}")
+    words = [f"declared by {'; '.join(said[True])}"] if said[True] else []
+    words += [f"not counted: {'; '.join(said[False])}"] if said[False] else []
+    return "; ".join(words) or "nothing is delayed"
