@@ -1,9 +1,81 @@
-"""Says in the very last line which tests were left out because there are no containers on this machine."""
+"""What holds for all tests: any machine will do, any order will do, and none takes for ever.
+
+The very last line says which tests were left out because there are no containers on this machine.
+"""
 
 from __future__ import annotations
 
+import itertools
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import pytest
 from engine import NEEDS, REQUIRED
+
+from edgefw.problem.datasets import PUBLISHED, locate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SLOW_SECONDS = 600  # the limit of a test that is marked as slow
+FOUND = {name: locate(name) for name in PUBLISHED}  # before the environment is made the same everywhere
+# What changes how programs find each other, look for files, or write; two of them are switches of our own.
+FOREIGN = ("EDGEFW_", "XDG_", "COMPOSE_", "TTY_", "PYTHONUNBUFFERED", "FORCE_COLOR", "NO_COLOR", "COLUMNS")
+KEPT = {REQUIRED, "EDGEFW_SCHEMA_EXAMPLES"}
+_NUMBERS = itertools.count()
+
+
+def _is_foreign(name: str) -> bool:
+    return name.lower().endswith("_proxy") or (name.startswith(FOREIGN) and name not in KEPT)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _same_everywhere(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[None]:
+    """Give tests an environment that is the same on every machine: an empty home, and no data sets."""
+    home, cache = tmp_path_factory.mktemp("home"), getattr(pytestconfig, "cache", None)
+    fonts = cache.mkdir("matplotlib") if cache else home  # looked for once, for half a minute
+    with pytest.MonkeyPatch.context() as patch:
+        for name in filter(_is_foreign, list(os.environ)):
+            patch.delenv(name)
+        if "DOCKER_CONFIG" not in os.environ:  # where the client finds its plugins
+            patch.setenv("DOCKER_CONFIG", str(Path("~/.docker").expanduser()))
+        patch.setenv("HOME", str(home))
+        patch.setenv("XDG_DATA_DIRS", str(home / "share"))
+        patch.setenv("MPLCONFIGDIR", str(fonts))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what a test puts into the user's cache from all others; the folder is made by who needs it."""
+    number = next(_NUMBERS)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "caches" / str(number)))
+
+
+@pytest.fixture(autouse=True)
+def _data_sets(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test find the data set it is marked with, where this machine has it; elsewhere it is skipped."""
+    for marker in request.node.iter_markers("dataset"):
+        (name,) = marker.args
+        if (found := FOUND[name]) is None:
+            pytest.skip(f"{name} is not on this machine")
+        folder = request.getfixturevalue("tmp_path_factory").mktemp("data")
+        (folder / name).symlink_to(found)
+        monkeypatch.setenv("EDGEFW_DATA", str(folder))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give slow tests more time, and put those back in order that are one story."""
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
+    stories = {item.path for item in items if item.get_closest_marker("in_order")}
+    for path in stories:
+        places = [place for place, item in enumerate(items) if item.path == path]
+        told = sorted((items[place] for place in places), key=lambda item: item.location[1] or 0)
+        for place, item in zip(places, told, strict=True):
+            items[place] = item
 
 
 @pytest.hookimpl(trylast=True)

@@ -9,6 +9,7 @@ import pytest
 
 from edgefw import best
 from edgefw.core import comparator
+from edgefw.problem.datasets import cache_root
 from edgefw.problem.synthetic import synthetic
 from edgefw.scenario.load import load
 from edgefw.scenario.setup import Setup, resolve
@@ -20,11 +21,6 @@ if TYPE_CHECKING:
 
 DATA = synthetic(600, features=9, classes=3, seed=0)
 EASY, HARD = 100.0, 11.0  # losses whose regret allows a wide gap, and only a narrow one
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture
@@ -45,8 +41,8 @@ def setup(*overrides: str) -> Setup:
     return resolve(load("default", [*small, *overrides]), DATA)
 
 
-def cache_file(tmp_path: Path) -> Path:
-    (found,) = (tmp_path / "cache" / "edgefw" / "comparators").iterdir()
+def cache_file() -> Path:
+    (found,) = (cache_root() / "comparators").iterdir()
     return found
 
 
@@ -77,23 +73,23 @@ def test_progress_tells_of_every_certificate(solved: list[Any]) -> None:
 
 
 def test_a_cached_one_that_will_not_do_is_where_the_search_goes_on_from(
-    solved: list[Any], tmp_path: Path
+    solved: list[Any],
 ) -> None:
     wide = best.comparator(setup(), EASY)
-    before = cache_file(tmp_path).read_bytes()
+    before = cache_file().read_bytes()
     narrow = best.comparator(setup(), HARD)
     assert narrow.gap < wide.gap
     assert solved[0] is None
     assert solved[1].shape == (3, 9)
-    assert cache_file(tmp_path).read_bytes() != before
+    assert cache_file().read_bytes() != before
     assert best.comparator(setup(), HARD) == narrow
     assert len(solved) == 2
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "other", "bit", "less", "folder"])
-def test_a_damaged_file_is_ignored_and_written_anew(solved: list[Any], tmp_path: Path, damage: str) -> None:
+def test_a_damaged_file_is_ignored_and_written_anew(solved: list[Any], damage: str) -> None:
     first = best.comparator(setup(), EASY)
-    path = cache_file(tmp_path)
+    path = cache_file()
     content = path.read_bytes()
     flipped = bytearray(content)
     flipped[len(content) // 2] ^= 1
@@ -174,9 +170,9 @@ def test_the_objective_is_the_loss_of_the_rounds_played() -> None:
 
 
 @pytest.mark.parametrize("share", [0.5, 0.99, 1.0])
-def test_a_search_ends_also_where_the_best_fixed_point_is_beaten_or_met(share: float, tmp_path: Path) -> None:
+def test_a_search_ends_also_where_the_best_fixed_point_is_beaten_or_met(share: float) -> None:
     optimum = best.comparator(setup(), HARD).value
-    cache_file(tmp_path).unlink()
+    cache_file().unlink()
     tries: list[Comparator] = []
     found = best.comparator(setup(), share * optimum, tries.append)
     assert len(tries) < 1000  # the search would give up after 20,000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import pty
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from edgefw.cli import main
+from edgefw.cli import _parser, main
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,30 +28,22 @@ SCRIPT = str(Path(sys.executable).with_name("edgefw"))
 SMALL = ("--set", "data.source=synthetic", "--set", "data.samples=400", "--set", "algorithm.stop_after=6")
 LONG = ("--set", "data.source=synthetic", "--set", "data.samples=400", "--set", "algorithm.horizon=200000")
 PATIENCE = 60.0  # seconds; a run of LONG takes far longer
-COMMANDS = [
-    (),
-    ("up",),
-    ("simulate",),
-    ("verify",),
-    ("reproduce",),
-    ("bench",),
-    ("scenarios",),
-    ("scenarios", "list"),
-    ("scenarios", "show"),
-    ("scenarios", "schema"),
-    ("data",),
-    ("data", "list"),
-    ("data", "path"),
-    ("data", "fetch"),
-]
+
+
+def _commands(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the words of a command, and those of every command below it."""
+    yield words
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield from _commands(below, (*words, name))
+
+
+COMMANDS = list(_commands(_parser()))
 
 
 @pytest.fixture(autouse=True)
 def _own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.delenv("EDGEFW_DATA", raising=False)
-    for name in ("PYTHONUNBUFFERED", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
@@ -60,6 +53,10 @@ def edgefw(*arguments: str, script: bool = True) -> subprocess.CompletedProcess[
     return subprocess.run(
         [*command, *arguments], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
+
+
+def test_commands_of_every_depth_are_known_here() -> None:
+    assert {(), ("up",), ("delay",), ("delay", "set"), ("broker",)} <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command) or "edgefw")

@@ -24,7 +24,7 @@ TRAIN_IMAGES = "train-images-idx3-ubyte"
 TRAIN_LABELS = "train-labels-idx1-ubyte"
 TEST_IMAGES = "t10k-images-idx3-ubyte"
 TEST_LABELS = "t10k-labels-idx1-ubyte"
-_SYSTEM = Path("/usr/share/datasets")
+_SYSTEM = "/usr/local/share:/usr/share"  # where packages install, unless XDG_DATA_DIRS says otherwise
 _SYNTHETIC_SAMPLES = 60_000  # as many as the two published sets have
 
 
@@ -115,10 +115,20 @@ def cache_folder(name: str) -> Path:
     return cache_root() / "data" / name
 
 
+def system_folders() -> list[Path]:
+    """Return the folders of this machine's packages: `datasets` in each folder of XDG_DATA_DIRS."""
+    roots = os.environ.get("XDG_DATA_DIRS") or _SYSTEM
+    return [Path(root) / "datasets" for root in roots.split(os.pathsep) if Path(root).is_absolute()]
+
+
 def search_folders(name: str) -> list[Path]:
     """Return the folders where a published data set is looked for, first choice first."""
     own = os.environ.get("EDGEFW_DATA")
-    return [*([Path(own) / name] if own else []), cache_folder(name), _SYSTEM / name]
+    return [
+        *([Path(own) / name] if own else []),
+        cache_folder(name),
+        *(folder / name for folder in system_folders()),
+    ]
 
 
 def locate(name: str) -> Path | None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from edgefw.cli import main
-from edgefw.problem import datasets
 from edgefw.problem.dataset import Dataset
 from edgefw.problem.idx import write_idx
 
@@ -25,8 +24,6 @@ SMALL = ("--set", "data.source=synthetic", "--set", "data.samples=400", "--set",
 @pytest.fixture(autouse=True)
 def _own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.delenv("EDGEFW_DATA", raising=False)
-    monkeypatch.setattr(datasets, "_SYSTEM", tmp_path / "system")
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 

@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from edgefw.cli import main
-from edgefw.problem import datasets
 from edgefw.problem.idx import write_idx
 from edgefw.scenario.load import load, names
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 def _own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("EDGEFW_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(datasets, "_SYSTEM", tmp_path / "system")
 
 
 @pytest.fixture
@@ -65,8 +63,6 @@ def test_the_path_is_printed_bare_for_scripts(capsys: pytest.CaptureFixture[str]
 def test_a_fetch_that_reaches_nobody_is_one_line_and_leaves_nothing(
     capsys: pytest.CaptureFixture[str], unreachable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(urllib.request, "_opener", None)  # it would keep the proxy for tests to come
     monkeypatch.setenv("http_proxy", unreachable)
     assert main(["data", "fetch", "fashion-mnist"]) == 2

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.xdist_group("machine"), pytest.mark.slow]
+pytestmark = [pytest.mark.xdist_group("machine"), pytest.mark.slow, pytest.mark.in_order]
 
 AGENTS = 8
 SLOW = {"name": "slow", "type": "latency", "attributes": {"latency": "800ms"}}

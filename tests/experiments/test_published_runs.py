@@ -7,22 +7,16 @@ import pytest
 
 from edgefw.core.regret import cumulative_loss, total_loss
 from edgefw.experiments import runner
-from edgefw.problem.datasets import locate
 from edgefw.scenario.load import load
 from edgefw.scenario.setup import resolve
 
-pytestmark = [pytest.mark.slow, pytest.mark.dataset, pytest.mark.xdist_group("machine")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("machine")]
 
 PAPER = {"complete": 799.49, "erdos_renyi": 809.37, "grid": 855.62, "cycle": 925.72}  # Table 2, f = 0
 BEST = 511.6  # the loss of the best fixed point over the 1,000 rounds, the same for every graph
 
-needs_fashion = pytest.mark.skipif(
-    locate("fashion-mnist") is None, reason="fashion-mnist is not on this machine"
-)
-needs_mnist = pytest.mark.skipif(locate("mnist") is None, reason="mnist is not on this machine")
 
-
-@needs_fashion
+@pytest.mark.dataset("fashion-mnist")
 def test_no_delay_on_every_graph_and_the_certificate_of_the_best_point() -> None:
     scenarios = [load("paper-distributed", ["delays=[]", f"network.topology={graph}"]) for graph in PAPER]
     outcomes = dict(zip(PAPER, runner.run_all(scenarios), strict=True))
@@ -38,7 +32,7 @@ def test_no_delay_on_every_graph_and_the_certificate_of_the_best_point() -> None
     assert found.gap <= 0.01 * regret
 
 
-@needs_mnist
+@pytest.mark.dataset("mnist")
 def test_delays_up_to_21_in_the_centralized_setting() -> None:
     reference = {"delmfw": 1146.0, "dofw": 1617.0, "bold-mfw": 1649.0}
     rate = 1 / np.sqrt(21 * 1000)

@@ -8,16 +8,9 @@ import pytest
 from edgefw.errors import DataError, InputError
 from edgefw.experiments import plots, reproduce
 from edgefw.experiments.size import Size, make_size, with_data
-from edgefw.problem import datasets
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.fixture
-def _no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets, "_SYSTEM", tmp_path)
-    monkeypatch.delenv("EDGEFW_DATA", raising=False)
 
 
 def run(target: str, out: Path, *, quick: bool = True, seeds: int | None = None) -> None:
@@ -46,21 +39,18 @@ def test_figures_need_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         run("figure3", tmp_path)
 
 
-@pytest.mark.usefixtures("_no_data")
 @pytest.mark.parametrize("target", [target for target in reproduce.TARGETS if target != "table1"])
 def test_a_full_run_needs_its_data_set(target: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="edgefw data fetch"):
         run(target, tmp_path, quick=False)
 
 
-@pytest.mark.usefixtures("_no_data")
 def test_a_quick_run_makes_its_own_data_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     size = with_data(make_size(quick=True, seeds=None), "mnist")
     assert size.scenario("paper-centralized", 1, []).data.source == "synthetic"
     assert "mnist is not on this machine" in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("_no_data")
 def test_table1_needs_no_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "results" / "table1"
     run("table1", out)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from edgefw.errors import DataError, InputError
-from edgefw.problem import dataset, datasets
+from edgefw.problem import dataset
 from edgefw.problem.dataset import Dataset
 from edgefw.problem.datasets import (
     PUBLISHED,
@@ -20,12 +21,11 @@ from edgefw.problem.datasets import (
     listing,
     load,
     locate,
+    system_folders,
 )
 from edgefw.problem.idx import array_sha256, write_idx
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
 IMAGES = np.arange(60, dtype=np.uint8).reshape(5, 3, 4)
@@ -35,9 +35,8 @@ LABELS = np.array([0, 2, 1, 2, 0], dtype=np.uint8)
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a machine without data: every place that is searched is below a new folder."""
-    monkeypatch.delenv("EDGEFW_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(datasets, "_SYSTEM", tmp_path / "system")
+    monkeypatch.setenv("XDG_DATA_DIRS", str(tmp_path / "system"))
     return tmp_path
 
 
@@ -209,7 +208,7 @@ def test_samples_keeps_a_seeded_subset_in_order(tmp_path: Path) -> None:
 
 def test_the_places_are_searched_in_order(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert locate("mnist") is None
-    system = put(bare / "system" / "mnist")
+    system = put(bare / "system" / "datasets" / "mnist")
     assert locate("mnist") == system
     cached = put(cache_folder("mnist"))
     assert cached == bare / "cache" / "edgefw" / "data" / "mnist"
@@ -231,10 +230,26 @@ def test_the_cache_falls_back_to_the_home(bare: Path, monkeypatch: pytest.Monkey
     assert cache_folder("mnist") == bare / ".cache" / "edgefw" / "data" / "mnist"
 
 
+def test_data_sets_of_packages_are_looked_for_where_packages_put_them(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_DIRS", f"{bare}/one:relative:{bare}/two")
+    assert system_folders() == [bare / "one" / "datasets", bare / "two" / "datasets"]
+    second = put(bare / "two" / "datasets" / "mnist")
+    assert locate("mnist") == second
+    first = put(bare / "one" / "datasets" / "mnist")
+    assert locate("mnist") == first
+    usual = [Path("/usr/local/share/datasets"), Path("/usr/share/datasets")]
+    monkeypatch.setenv("XDG_DATA_DIRS", "")
+    assert system_folders() == usual
+    monkeypatch.delenv("XDG_DATA_DIRS")
+    assert system_folders() == usual
+
+
 def test_a_missing_data_set_says_how_to_get_it(bare: Path) -> None:
     with pytest.raises(DataError) as caught:
         load("fashion-mnist", seed=0)
-    places = f"{bare}/cache/edgefw/data/fashion-mnist, {bare}/system/fashion-mnist"
+    places = f"{bare}/cache/edgefw/data/fashion-mnist, {bare}/system/datasets/fashion-mnist"
     assert str(caught.value) == (
         f"data set 'fashion-mnist' is not in {places}: run `edgefw data fetch fashion-mnist` or "
         "`apt install dataset-fashion-mnist`, or use data.source=synthetic"
@@ -245,7 +260,7 @@ def test_a_missing_data_set_says_how_to_get_it(bare: Path) -> None:
 
 def test_a_published_set_is_checked(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(monkeypatch, "fashion-mnist")
-    folder = put(bare / "system" / "fashion-mnist")
+    folder = put(bare / "system" / "datasets" / "fashion-mnist")
     assert load("fashion-mnist", seed=0).features.shape == (5, 12)
     put(folder, labels=LABELS[::-1].copy() * 0)
     with pytest.raises(DataError) as caught:
@@ -261,7 +276,7 @@ def test_auto_is_what_is_there(bare: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(made) == 30
     assert made.digest == load("synthetic", seed=4, samples=30).digest
     publish(monkeypatch, "fashion-mnist")
-    put(bare / "system" / "fashion-mnist")
+    put(bare / "system" / "datasets" / "fashion-mnist")
     assert load("auto", seed=4).name == "fashion-mnist"
 
 
@@ -271,7 +286,7 @@ def test_synthetic_has_sixty_thousand_samples_unless_told(bare: Path) -> None:
 
 
 def test_the_listing_names_every_set(bare: Path) -> None:
-    folder = put(bare / "system" / "mnist")
+    folder = put(bare / "system" / "datasets" / "mnist")
     rows = {row.name: row for row in listing()}
     assert list(rows) == ["fashion-mnist", "mnist", "synthetic"]
     assert [row.path for row in rows.values()] == [None, folder, None]
@@ -279,11 +294,8 @@ def test_the_listing_names_every_set(bare: Path) -> None:
     assert "apt install dataset-fashion-mnist" in rows["fashion-mnist"].how
 
 
-@pytest.mark.dataset
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.dataset(name)) for name in PUBLISHED])
 def test_the_real_files_pass_their_checksums(name: str) -> None:
-    if locate(name) is None:
-        pytest.skip(f"{name} is not on this machine")
     data = load(name, seed=0)
     assert data.features.shape == (60_000, 784)
     assert data.features.dtype == np.uint8

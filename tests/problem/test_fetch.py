@@ -65,9 +65,7 @@ def asked() -> list[str]:
 @pytest.fixture
 def url(site: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Serve the site on loopback and make `tiny` a data set that is published there."""
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setenv("XDG_CACHE_HOME", str(site.parents[1] / "cache"))
-    monkeypatch.delenv("EDGEFW_DATA", raising=False)
     handler = type("Handler", (Quiet,), {"asked": asked})
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(site.parent))) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

@@ -38,11 +38,6 @@ N = 3
 SCENARIO: dict[str, Any] = {"network": {"agents": N, "topology": "line"}, "algorithm": {"horizon": 6}}
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
 @dataclass
 class Run:
     """An observer, and how its agents join it."""

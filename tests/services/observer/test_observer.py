@@ -37,11 +37,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("machine")  # its process is of low priority: one at a time
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
 def summary_of(folder: RunFolder) -> Any:
     return json.loads((folder.path / "summary.json").read_text())
 

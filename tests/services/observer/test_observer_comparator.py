@@ -27,11 +27,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("machine")  # its process is of low priority: one at a time
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
 def comparators() -> list[psutil.Process]:
     return [
         one for one in psutil.Process().children() if "edgefw.services.observer.comparing" in one.cmdline()
