@@ -143,6 +143,9 @@ class BrokerMetrics:
             "edgefw_broker_delivered_total", "Feedback acknowledged by its agent.", **link
         )
         self.redelivered = Counter("edgefw_broker_redelivered_total", "Feedback sent again.", **link)
+        self.dropped = Counter(
+            "edgefw_broker_dropped_total", "Feedback taken over that will never be delivered.", **link
+        )
         self.rejected = Counter(
             "edgefw_broker_rejected_total", "Requests refused.", ["agent", "reason"], registry=registry
         )

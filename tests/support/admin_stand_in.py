@@ -54,9 +54,6 @@ class StandIn:
             self._apps[token, names] = make_app(self, token=token, names=names)
         return self._apps[token, names]
 
-    def links(self) -> list[LinkState]:
-        return [self.link(agent) for agent in range(AGENTS)]
-
     def link(self, agent: int) -> LinkState:
         return LinkState(
             agent=agent,

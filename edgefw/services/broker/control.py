@@ -53,14 +53,10 @@ class Control:
         """The plan in force."""
         return self._hold.plan
 
-    def links(self) -> list[LinkState]:
-        """Return every link, in the order of agents."""
-        return [self.link(link.agent) for link in self._hold.links]
-
     def link(self, agent: int) -> LinkState:
-        """Return the link of an agent."""
+        """Return the link of an agent; that takes no longer where much is pending."""
         link, plan, now = self._hold.links[agent], self.plan, monotonic()
-        next_due = min((held.due for held in link.waiting()), default=None)
+        next_due = self._hold.next_due_of(agent)
         wall = plan.rules.clock == "wall"
         return LinkState(
             agent=agent,
@@ -73,7 +69,7 @@ class Control:
             delivered=link.delivered,
             requested_delay=link.last_requested,
             next_due=next_due - now if wall and next_due is not None else next_due,
-            faults=plan.in_force(agent, self._hold.moment(now), self._hold.start),
+            faults=plan.in_force(agent, now, link.highest, self._hold.start),
         )
 
     async def apply(self, kind: str, edit: Callable[[Plan, Moment], Plan]) -> Plan:
@@ -157,10 +153,14 @@ class Control:
             await asyncio.sleep(0)  # releases go on meanwhile
         self.events.publish("change", {"what": kind, "version": plan.version, "before": before.version})
 
+    def dropped(self, agent: int, rounds: Sequence[int]) -> None:
+        """Note that feedback was taken away after it had been accepted."""
+        if rounds:
+            self._journal.note_dropped(agent, rounds)
+            self._metrics.dropped.labels(str(agent)).inc(len(rounds))
+
     def _redue(self, agent: int) -> None:
-        dropped = self._hold.redue(agent, monotonic())
-        if dropped:
-            self._journal.note_dropped(agent, dropped)
+        self.dropped(agent, self._hold.redue(agent, monotonic()))
         self.wake()
 
     def _begin_or_end(self, now: float) -> None:

@@ -29,12 +29,16 @@ if TYPE_CHECKING:
 
 
 class Taken(NamedTuple):
-    """The answer to a submission; `new` is false where it is a repeated one."""
+    """The answer to a submission; `new` is false where it is a repeated one.
+
+    `others` are rounds of the same link that are dropped from now on.
+    """
 
     requested_delay: float
     dropped: bool
     new: bool
     rank: float = 0.0
+    others: tuple[int, ...] = ()
 
 
 class Arrived(NamedTuple):
@@ -81,21 +85,23 @@ class Hold(ABC):
         link.take(round_, norm)
         self._add(link, held)
         link.last_requested = held.requested_delay
-        if round_ == self.rounds:
-            self.redue(agent, now)  # "until the end" has come
-        if held.round not in link.held:
-            return Taken(0.0, dropped=True, new=True, rank=held.rank)
-        return Taken(held.requested_delay, dropped=False, new=True, rank=held.rank)
+        gone = self._end_moved(agent, round_, now)
+        dropped = round_ not in link.held
+        delay = 0.0 if dropped else held.requested_delay
+        return Taken(delay, dropped, new=True, rank=held.rank, others=tuple(s for s in gone if s != round_))
 
-    def withdraw(self, agent: int, s: int, now: float) -> None:
-        """Undo the submission of round s: it could not be kept."""
+    def withdraw(self, agent: int, s: int, now: float) -> list[int]:
+        """Undo the submission of round s: it could not be kept. Return the rounds that are dropped by it."""
         link = self.links[agent]
         held = link.held.get(s)
         if held is not None and s not in link.released:
             self._leaves(held)
         link.untake(s)
-        if s == self.rounds:
-            self.redue(agent, now)  # "until the end" is still to come
+        return self._end_moved(agent, s, now)
+
+    def _end_moved(self, agent: int, s: int, now: float) -> list[int]:
+        """Ask again where round s is the last: "until the end" has come with it, or is to come again."""
+        return self.redue(agent, now) if s == self.rounds else []
 
     def change(self, plan: Plan) -> list[int]:
         """Go over to another plan; return the agents to whose pending feedback it matters, for `redue`."""
@@ -106,6 +112,10 @@ class Hold(ABC):
             for link in self.links
             if before.later(link.agent, start) != plan.later(link.agent, start)
         ]
+
+    def next_due_of(self, agent: int) -> float | None:
+        """Return when the next of a link's feedback is due, infinite if nobody knows; None if it has none."""
+        return self._queues[agent].next_due()
 
     def redue(self, agent: int, now: float) -> list[int]:
         """Ask again when an agent's pending feedback is due; return the rounds that are dropped by it."""

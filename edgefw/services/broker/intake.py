@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from edgefw.services.broker.checks import Gate
+    from edgefw.services.broker.control import Control
     from edgefw.services.broker.hold import Hold, Taken
     from edgefw.services.broker.journal import Journal
     from edgefw.telemetry.metrics import BrokerMetrics
@@ -38,10 +39,10 @@ class Intake:
         journal: Journal,
         gate: Gate,
         metrics: BrokerMetrics,
-        submitted: Callable[[bool], None],
+        control: Control,
     ) -> None:
         self._hold, self._journal, self._gate, self._metrics = hold, journal, gate, metrics
-        self._submitted = submitted
+        self._control = control
         self._commits: dict[Key, asyncio.Future[None]] = {}
         self._over = asyncio.Event()
         wall = hold.plan.rules.clock == "wall"
@@ -99,7 +100,7 @@ class Intake:
         return answer, self._commits.get(key) or _done()
 
     def _keep(self, key: Key, request: pb.SubmitRequest, taken: Taken, now: float) -> None:
-        self._submitted(self._hold.start == now)  # whether it is the run's first
+        self._control.submitted(self._hold.start == now)  # whether it is the run's first
         record = Accepted(
             *key,
             request.payload,
@@ -110,6 +111,7 @@ class Intake:
             taken.dropped,
         )
         commit = self._commits[key] = self._journal.keep(record)
+        self._control.dropped(key[0], taken.others)
         commit.add_done_callback(lambda done: self._kept(key, taken, done))
 
     def _kept(self, key: Key, taken: Taken, commit: asyncio.Future[None]) -> None:
@@ -117,11 +119,14 @@ class Intake:
         if commit.cancelled():
             return
         if commit.exception() is not None:
-            self._hold.withdraw(*key, monotonic())  # as if it had never come: its agent tries again
+            # As if it had never come: its agent tries again.
+            self._control.dropped(key[0], self._hold.withdraw(*key, monotonic()))
             return
         agent = str(key[0])
         self._metrics.accepted.labels(agent).inc()
-        if not taken.dropped:
+        if taken.dropped:
+            self._metrics.dropped.labels(agent).inc()
+        else:
             self._gauge.labels(agent).set(taken.requested_delay)
         if self._hold.complete and not self._commits:
             log.info("every round of every agent has been submitted; staying up until told to stop")

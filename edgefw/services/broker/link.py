@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import bisect
 import math
-from collections import deque
 from dataclasses import dataclass
 
 from edgefw.problem.delay.link import OnLink
+from edgefw.services.broker.ranking import Ranking
 
 Faults = tuple[OnLink, ...]
 
 DONE, DROPPED = 0.0, math.inf
 RECENT = 1024  # rounds for which a repeated submission is answered in full
 FAULTS_KEPT = 64  # combinations of faults that are known to be the same when they come again
-RANKED = 100  # norms that a new one is compared with
 
 
 @dataclass(slots=True)
@@ -54,8 +52,7 @@ class Link:
         self._beyond: set[int] = set()  # rounds taken above a gap
         self._recent: dict[int, float] = {}  # requested delays of rounds that are not held any more
         self._faults: dict[tuple[int, ...], Faults] = {}  # by their identities
-        self._norms: deque[float] = deque()  # the last RANKED of them,
-        self._ordered: list[float] = []  # and the same by size
+        self._ranking = Ranking()
 
     @property
     def count(self) -> int:
@@ -112,23 +109,16 @@ class Link:
 
     def rank(self, norm: float) -> float:
         """Return the share of the link's last norms that are smaller; 0 where there are none."""
-        ordered = self._ordered
-        return bisect.bisect_left(ordered, norm) / len(ordered) if ordered else 0.0
+        return self._ranking.rank(norm)
 
     def take(self, s: int, norm: float) -> None:
         """Note that round s has been taken."""
-        self._rank_with(norm)
+        self._ranking.add(s, norm)
         self._beyond.add(s)
         self.highest = max(self.highest, s)
         while self.floor + 1 in self._beyond:
             self.floor += 1
             self._beyond.remove(self.floor)
-
-    def _rank_with(self, norm: float) -> None:
-        if len(self._norms) == RANKED:
-            del self._ordered[bisect.bisect_left(self._ordered, self._norms.popleft())]
-        self._norms.append(norm)
-        bisect.insort(self._ordered, norm)
 
     def untake(self, s: int) -> None:
         """Undo `take` of a round that could not be kept; it is always a recent one."""
@@ -136,6 +126,7 @@ class Link:
             self._beyond |= set(range(s + 1, self.floor + 1))
             self.floor = s - 1
         self._beyond.discard(s)
+        self._ranking.remove(s)
         self.highest = max(self._beyond, default=self.floor)
         self.lost -= self._recent.pop(s, DONE) == DROPPED
         self.held.pop(s, None)

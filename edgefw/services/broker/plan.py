@@ -105,19 +105,20 @@ class Plan:
         if entry.apply_to == "pending":
             yield begin
 
-    def in_force(self, agent: int, now: Moment, start: float | None) -> tuple[Entry, ...]:
-        """Return the entries on an agent's link that have begun and are not over."""
+    def in_force(self, agent: int, now: float, t: int, start: float | None) -> tuple[Entry, ...]:
+        """Return the entries on a link that have begun and are not over; t is its last submitted round."""
         return tuple(
-            entry for entry in self.entries if entry.concerns(agent) and self._acts(entry, agent, now, start)
+            entry
+            for entry in self.entries
+            if entry.concerns(agent) and self._acts(entry, agent, now, t, start)
         )
 
-    def _acts(self, entry: Entry, agent: int, now: Moment, start: float | None) -> bool:
+    def _acts(self, entry: Entry, agent: int, now: float, t: int, start: float | None) -> bool:
         if resolve.counts_rounds(entry, self.rules):
             first, last = resolve.window(entry, self.rules, agent) or (1, None)
-            following = now.rounds[agent] + 1
-            return first <= following and (last is None or following < last)
-        begin, end = resolve.span(entry, self.rules, now.now if start is None else start)
-        return begin <= now.now < end
+            return first <= t + 1 and (last is None or t + 1 < last)
+        begin, end = resolve.span(entry, self.rules, now if start is None else start)
+        return begin <= now < end
 
     def over(self, now: Moment, start: float | None) -> tuple[Entry, ...]:
         """Return the entries whose duration is over.

@@ -49,7 +49,7 @@ class Broker(BrokerServiceServicer):
         self._hold, self._journal, self._metrics = hold, journal, metrics
         self._gate = Gate(digest=digest, agents=len(hold.links), rounds=hold.rounds)
         self.control = Control(hold, journal, metrics, registry)
-        self._intake = Intake(hold, journal, self._gate, metrics, self.control.submitted)
+        self._intake = Intake(hold, journal, self._gate, metrics, self.control)
         self.releaser: Releaser | None = None
         if isinstance(hold, WallHold):
             self.releaser = Releaser(hold, metrics, self.control.released)
@@ -200,7 +200,7 @@ def _export(hold: Hold, metrics: BrokerMetrics) -> None:
         metrics.depth.labels(agent, "due").set_function(partial(lambda each: len(each.released), link))
         metrics.oldest_age.labels(agent).set_function(partial(_age, link))
         metrics.rejected.labels(agent, "full")
-        for counter in (metrics.accepted, metrics.delivered, metrics.redelivered):
+        for counter in (metrics.accepted, metrics.delivered, metrics.redelivered, metrics.dropped):
             counter.labels(agent)
     metrics.limit.labels("link").set(hold.limits.link)
     metrics.limit.labels("all").set(hold.limits.all)

@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from loopback_broker import broker, eventually, run, scenario
+from prometheus_client import CollectorRegistry
 from told_journal import ToldJournal
+from work import steps
 
 from edgefw.errors import JournalFullError
 from edgefw.services.broker import edits
 from edgefw.services.broker.bodies import read_fault
+from edgefw.services.broker.control import Control
 from edgefw.services.broker.refusals import UnknownError
+from edgefw.services.broker.restore import make_or_restore
+from edgefw.telemetry.metrics import BrokerMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from loopback_broker import Client
 
     from edgefw.services.broker.admin.events import Event
+    from edgefw.services.broker.admin.views import LinkState
     from edgefw.services.broker.plan import Moment, Plan
 
     Edit = Callable[[Plan, Moment], Plan]
@@ -213,7 +219,7 @@ def test_a_link_is_shown_as_it_is() -> None:
             await stream.acknowledge(1)
             await eventually(lambda: client.control.link(1).delivered == 1)
             await client.control.apply("disable", lambda plan, _: edits.enable(plan, 1, enabled=False))
-            link = client.control.links()[1]
+            link = client.control.link(1)
             assert (link.agent, link.pending, link.due, link.accepted) == (1, 1, 1, 3)
             assert (link.enabled, link.connected, link.next_due) == (False, True, math.inf)
             assert [entry.name for entry in link.faults] == ["delays-0"]
@@ -246,3 +252,25 @@ def test_by_rounds_a_posted_fault_ends_with_its_last_round() -> None:
             await eventually(lambda: names(client) == [])
 
     run(test())
+
+
+@pytest.mark.parametrize("clock", ["wall", "rounds"])
+def test_looking_at_a_link_takes_no_longer_where_more_is_pending(clock: str) -> None:
+    """What the admin endpoint shows must not hold up delivery: 100,000 feedbacks may be pending."""
+    slow = {"type": "latency", "latency": "1h"} if clock == "wall" else {"type": "rounds", "rounds": 2000}
+
+    async def test() -> None:
+        registry, plan = CollectorRegistry(), scenario(clock, slow, rounds=2000)
+        journal = ToldJournal()
+        hold = make_or_restore(plan, journal)
+        control = Control(hold, journal, BrokerMetrics(registry), registry)
+        work = []
+        for s in range(1, 1001):
+            hold.submit(0, s, b"x", 1.0, float(s))
+            if s in {10, 1000}:
+                shown: list[LinkState] = []
+                work.append(steps(lambda: shown.append(control.link(0))))  # noqa: B023 - called at once
+                assert (shown[0].pending, shown[0].next_due is None) == (s, False)
+        assert work[0] == work[1]
+
+    asyncio.run(test())

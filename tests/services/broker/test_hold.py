@@ -28,7 +28,7 @@ from edgefw.errors import WireError
 from edgefw.problem.delay import NEVER, ArrivalBook
 from edgefw.scenario.plan import delay_plan
 from edgefw.services.broker.edits import add, enable, remove, reset
-from edgefw.services.broker.hold import RoundsHold, make_hold
+from edgefw.services.broker.hold import RoundsHold, Taken, make_hold
 from edgefw.services.broker.plan import scenario_plan
 
 FAULTS = st.lists(
@@ -221,7 +221,7 @@ def test_a_drop_that_acts_on_what_is_pending_takes_it_for_good() -> None:
     assert put_in_force(hold, reset(hold.plan), 2.0) == []
     assert (hold.pending, hold.bytes, hold.links[0].pending, hold.links[0].lost) == (0, 0, 0, 2)
     assert hold.release(99.0) == []
-    assert hold.submit(0, 1, payload(0, 1), 1.0, 3.0) == (0.0, True, False, 0.0)
+    assert hold.submit(0, 1, payload(0, 1), 1.0, 3.0) == Taken(0.0, dropped=True, new=False)
 
 
 def test_until_the_end_comes_with_the_last_round() -> None:

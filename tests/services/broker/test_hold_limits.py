@@ -7,6 +7,7 @@ from small_holds import DROPS, by_rounds, fault, payload, put, put_in_force, wal
 
 from edgefw.errors import WireError
 from edgefw.services.broker.edits import add, reset
+from edgefw.services.broker.hold import Taken
 from edgefw.services.broker.limits import Limits
 
 
@@ -54,7 +55,7 @@ def test_a_full_broker_refuses_keeps_what_it_has_and_has_room_again_after_a_rele
     with pytest.raises(WireError, match=words) as refusal:
         put(hold, 3)
     assert refusal.value.reason == "full"
-    assert hold.submit(0, 2, payload(0, 2), 1.0, 1.0) == (5.0, False, False, 0.0)  # as it has it already
+    assert hold.submit(0, 2, payload(0, 2), 1.0, 1.0) == Taken(5.0, dropped=False, new=False)  # as before
     assert (hold.pending, hold.links[0].count) == (4, 2)
     assert len(hold.release(5.0)) == 4  # not acknowledged yet: they do not count
     put(hold, 3, now=5.0)

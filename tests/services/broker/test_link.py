@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgefw.services.broker.link import RECENT, Link
+from edgefw.services.broker.ranking import RANKED
 
 
 @settings(deadline=None, max_examples=200)
@@ -35,6 +36,16 @@ def test_a_rank_is_the_share_of_the_last_hundred_norms_that_are_smaller(norms: l
         smaller = sum(each < norm for each in before)
         assert link.rank(norm) == (smaller / len(before) if before else 0.0)
         link.take(s, norm)
+
+
+def test_a_withdrawn_feedback_leaves_no_norm_behind() -> None:
+    """A retry of a small feedback must not make the next one look large."""
+    link = Link(0)
+    link.take(1, 5.0)
+    for _ in range(RANKED):
+        link.take(2, 1.0)
+        link.untake(2)
+    assert (link.rank(3.0), link.rank(6.0)) == (0.0, 1.0)
 
 
 def test_a_link_forgets_how_long_its_oldest_feedback_took() -> None:

@@ -299,8 +299,7 @@ def test_in_force_is_what_has_begun_and_is_not_over() -> None:
     )
 
     def names(agent: int, after: float, submitted: int) -> list[str]:
-        moment = Moment(START + after, (submitted,) * 3)
-        return [each.name for each in made.in_force(agent, moment, START)]
+        return [each.name for each in made.in_force(agent, START + after, submitted, START)]
 
     assert names(0, 0.0, 0) == ["from the start"]
     assert names(1, 3.0, 3) == ["from the start", "posted"]
@@ -308,7 +307,7 @@ def test_in_force_is_what_has_begun_and_is_not_over() -> None:
     assert names(1, 7.0, 6) == ["from the start"]
     assert names(0, 10.0, 9) == ["from the start", "event"]
     assert names(0, 15.0, 9) == ["from the start"]
-    assert [each.name for each in made.in_force(0, Moment(0.0, (0, 0, 0)), None)] == ["from the start"]
+    assert [each.name for each in made.in_force(0, 0.0, 0, None)] == ["from the start"]
     counted = plan(entry("it", type="drop", duration=2, since_rounds=(0, 4, 0)), rules=ROUNDS)
     for submitted, there in ((4, True), (5, True), (6, False)):
-        assert bool(counted.in_force(1, Moment(0.0, (0, submitted, 0)), None)) == there
+        assert bool(counted.in_force(1, 0.0, submitted, None)) == there

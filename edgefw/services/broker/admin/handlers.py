@@ -53,12 +53,12 @@ class Handlers:
     async def links(self, request: Request) -> Response:
         """Every link: state, queue depth, oldest age, faults in force."""
         del request
-        clock, links = self._control.plan.rules.clock, []
-        for position, link in enumerate(self._control.links(), 1):
-            links.append(await self._link(link))
-            if position % AT_ONCE == 0:
+        rules, links = self._control.plan.rules, []
+        for agent in range(rules.agents):
+            links.append(await self._link(self._control.link(agent)))
+            if agent % AT_ONCE == 0:
                 await asyncio.sleep(0)
-        return _json(b'{"clock":"%s","links":[%s]}' % (clock.encode(), b",".join(links)))
+        return _json(b'{"clock":"%s","links":[%s]}' % (rules.clock.encode(), b",".join(links)))
 
     async def link(self, request: Request) -> Response:
         """One link."""

@@ -61,9 +61,6 @@ class Control(Protocol):
     def ready(self) -> bool:
         """Whether agents are served."""
 
-    def links(self) -> list[LinkState]:
-        """Return every link, in the order of agents."""
-
     def link(self, agent: int) -> LinkState:
         """Return the link of an agent that is there."""
 
