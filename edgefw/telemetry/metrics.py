@@ -182,6 +182,17 @@ class ObserverMetrics:
             "edgefw_network_comparator_gap", "How far the comparator may be off.", registry=registry
         )
         self.round = Gauge("edgefw_network_round", "The last round scored for all agents.", registry=registry)
+        self.agent_awaited = Gauge(
+            "edgefw_network_agent_awaited_seconds",
+            "How long the run has waited for this agent: it is away, or has not reported what others have.",
+            ["agent"],
+            registry=registry,
+        )
+        self.broker_awaited = Gauge(
+            "edgefw_network_broker_awaited_seconds",
+            "How long the broker has been away; up to a second or two is nothing.",
+            registry=registry,
+        )
         self.outside = Counter(
             "edgefw_network_infeasible_plays_total", "Plays outside the feasible set.", registry=registry
         )

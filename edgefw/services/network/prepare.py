@@ -107,7 +107,7 @@ def agent_config(setup: Setup, i: int, digest: str, peers: Mapping[int, str], br
         digest=digest,
         rounds=setup.rounds,
         clock=scenario.clock,
-        pace=0.0 if scenario.pace == "asap" else scenario.pace,
+        pace=pace_seconds(scenario),
         peer_timeout=scenario.peers.timeout,
         loss=scenario.problem.loss,
         batch=scenario.problem.batch,
@@ -117,6 +117,11 @@ def agent_config(setup: Setup, i: int, digest: str, peers: Mapping[int, str], br
         peers=peers,
         broker=broker,
     )
+
+
+def pace_seconds(scenario: Scenario) -> float:
+    """Return the length of a round that is waited for, 0 for as fast as it goes."""
+    return 0.0 if scenario.pace == "asap" else scenario.pace
 
 
 def _drifts(setup: Setup) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -11,6 +12,7 @@ import grpc
 from edgefw.scenario.load import dump
 from edgefw.services.config import pack_shard
 from edgefw.services.network.prepare import agent_config, shard
+from edgefw.services.observer.attendance import BROKER, Attendance, Who, name
 from edgefw.v1 import observer_service_pb2 as pb
 
 if TYPE_CHECKING:
@@ -20,22 +22,19 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-REMIND = 10.0  # seconds between two lines that say who is missing
 PIECE = 1 << 20  # bytes of samples in a message
-
-BROKER = None
-Who = int | None
-"""An agent, or the broker."""
+_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]+\]")  # a name, or an address of IPv4 or IPv6
 
 
 class Joining:
     """The members of one run; `again` is told when one that has played comes anew, having forgotten it."""
 
-    def __init__(self, setup: Setup, identity: str, again: Callable[[], None] | None) -> None:
-        self._setup, self._identity, self._again = setup, identity, again
+    def __init__(
+        self, setup: Setup, identity: str, attendance: Attendance, again: Callable[[], None] | None
+    ) -> None:
+        self._setup, self._identity, self._attendance, self._again = setup, identity, attendance, again
         self._addresses: dict[Who, str] = {}
         self._requests: dict[Who, pb.JoinRequest] = {}
-        self._metrics: dict[Who, str] = {}  # where each one's metrics are
         self._news = asyncio.Condition()
         self.started = False  # whether somebody has played
         self._ended = False  # ... and the run has been ended because somebody forgot it
@@ -43,25 +42,37 @@ class Joining:
     async def serve(self, request: pb.JoinRequest, context: Any) -> None:
         """Answer one process."""
         who = request.agent if request.HasField("agent") else BROKER
-        if who is not BROKER and who >= self._setup.n:
-            await context.abort(
-                grpc.StatusCode.INVALID_ARGUMENT,
-                f"there is no agent {who}: agents are 0 to {self._setup.n - 1}",
-            )
-        if not request.address:
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "an address is missing: host:port")
-        if who is not BROKER and self.started:
-            await self._refuse(who, context)
-        await self._enter(who, request)
-        if who is BROKER:
-            await context.write(self._joined(dump(self._setup.scenario).encode()))
-            return
+        if mistake := self._mistake(who, request):
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, mistake)
+        with self._attendance.call(who):
+            if who is not BROKER and self.started:
+                await self._refuse(who, context)
+            await self._enter(who, request)
+            if who is BROKER:
+                await context.write(self._joined(dump(self._setup.scenario).encode()))
+            else:
+                await self._admit(who, request, context)
+
+    async def _admit(self, who: int, request: pb.JoinRequest, context: Any) -> None:
+        """Tell an agent what it has to know, when all have come."""
         try:
-            await self._all_there(who)
+            async with self._news:
+                await self._news.wait_for(self._complete)
         except asyncio.CancelledError:  # it has gone: others are not to be sent to where it was
             self._leave(who, request)
             raise
         await self._send(who, context)
+
+    def _mistake(self, who: Who, request: pb.JoinRequest) -> str | None:
+        """Return what is wrong with a request, if anything."""
+        if who is not BROKER and who >= self._setup.n:
+            return f"there is no agent {who}: agents are 0 to {self._setup.n - 1}"
+        host, _, port = request.address.rpartition(":")
+        if not _HOST.fullmatch(host) or not _is_port(port):
+            return f"the address {request.address[:64]!r} is not HOST:PORT"
+        if not _is_port(str(request.metrics_port)):
+            return f"the port of the metrics is {request.metrics_port}: ports are 1 to 65535"
+        return None
 
     async def _refuse(self, who: int, context: Any) -> None:
         """Turn away an agent that comes anew to a run that has begun."""
@@ -77,38 +88,21 @@ class Joining:
             self._again()
         await context.abort(grpc.StatusCode.ABORTED, "the run starts anew: join again")
 
-    def targets(self) -> list[dict[str, Any]]:
-        """Return where the metrics of all that have joined are, as Prometheus' HTTP discovery takes it."""
-        return [
-            {"targets": [place], "labels": {"job": "broker" if who is BROKER else "agent"}}
-            for who, place in self._metrics.items()
-        ]
-
     async def _enter(self, who: Who, request: pb.JoinRequest) -> None:
         address = request.address
         async with self._news:
             if self._addresses.get(who) != address:
-                log.info("%s joins at %s", "the broker" if who is BROKER else f"agent {who}", address)
+                log.info("%s joins at %s", name(who), address)
             self._requests[who], self._addresses[who] = request, address
-            self._metrics[who] = f"{address.rpartition(':')[0]}:{request.metrics_port}"
+            self._attendance.found_at(who, f"{address.rpartition(':')[0]}:{request.metrics_port}")
             self._news.notify_all()
 
     def _leave(self, who: int, request: pb.JoinRequest) -> None:
         if self._requests[who] is request:  # else it has come again meanwhile
-            del self._addresses[who], self._metrics[who]
+            del self._addresses[who]
 
-    def _missing(self) -> list[str]:
-        everyone: list[Who] = [BROKER, *range(self._setup.n)]
-        return ["broker" if who is BROKER else str(who) for who in everyone if who not in self._addresses]
-
-    async def _all_there(self, who: int) -> None:
-        async with self._news:
-            while missing := self._missing():
-                try:
-                    async with asyncio.timeout(REMIND):
-                        await self._news.wait()
-                except TimeoutError:
-                    log.warning("agent %d waits for %s to join", who, ", ".join(missing))
+    def _complete(self) -> bool:
+        return all(who in self._addresses for who in self._attendance.everyone)
 
     async def _send(self, who: int, context: Any) -> None:
         broker = self._addresses[BROKER]
@@ -125,3 +119,7 @@ class Joining:
 
     def _joined(self, configuration: bytes) -> pb.JoinResponse:
         return pb.JoinResponse(joined=pb.Joined(identity=self._identity, configuration=configuration))
+
+
+def _is_port(text: str) -> bool:
+    return len(text) <= 5 and text.isascii() and text.isdecimal() and 1 <= int(text) <= 65_535

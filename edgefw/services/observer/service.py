@@ -8,7 +8,6 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -17,13 +16,15 @@ from edgefw.errors import InputError
 from edgefw.records import RunFolder, Summary, score, unused
 from edgefw.scenario.load import dump, from_environment, load
 from edgefw.scenario.setup import Setup, resolve
-from edgefw.services.network.prepare import check_emulable, pin
+from edgefw.services.network.prepare import check_emulable, pace_seconds, pin
+from edgefw.services.observer.attendance import Attendance
 from edgefw.services.observer.comparator import ComparatorProcess
 from edgefw.services.observer.joining import Joining
 from edgefw.services.observer.ledger import Ledger, Reported, lateness
 from edgefw.services.observer.recording import Recorder, progress, restore
 from edgefw.services.observer.scoring import Certificate, RoundScore, Scoreboard
 from edgefw.services.observer.streams import SERVICE_NAME, ReportServicer
+from edgefw.services.observer.watch import Watch
 from edgefw.services.runtime import Server, Stop, run_service
 from edgefw.telemetry.metrics import ObserverMetrics, new_registry
 from edgefw.v1 import observer_service_pb2_grpc
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SILENCE = 10.0  # seconds without a report before the log says who is waited for, and again after each
 T = TypeVar("T")
 
 
@@ -71,16 +71,17 @@ async def serve(config: ObserverConfig, stop: Stop) -> None:
     scenario = from_environment() if config.scenario is None else load(config.scenario)
     check_emulable(scenario)
     setup = resolve(scenario)
+    attendance = Attendance(setup.n, asyncio.get_running_loop().time)
     if config.out is not None:
         folder = RunFolder.adopt(config.out, dump(scenario))
         if load(str(folder.scenario_path)).digest != scenario.digest:
             raise InputError(f"{config.out} is the folder of another scenario than {config.scenario}")
-        await Observer(setup, folder).serve(config.listen, stop, stay=config.stay)
+        await Observer(setup, folder, attendance).serve(config.listen, stop, stay=config.stay)
         return
     setup = pin(setup)
     while not stop.is_set():
         folder = RunFolder.create(unused(config.runs or Path("runs"), scenario.name), dump(setup.scenario))
-        observer = Observer(setup, folder, anew=True)
+        observer = Observer(setup, folder, attendance, anew=True)
         await observer.serve(config.listen, stop, stay=config.stay)
         if not observer.ended_early:
             return
@@ -89,17 +90,28 @@ async def serve(config: ObserverConfig, stop: Stop) -> None:
 class Observer:
     """One run, as it is observed. Its event loop takes reports; what takes time is done on a thread."""
 
-    def __init__(self, setup: Setup, folder: RunFolder, *, anew: bool = False) -> None:
-        self._setup, self._folder = setup, folder
+    def __init__(
+        self, setup: Setup, folder: RunFolder, attendance: Attendance, *, anew: bool = False
+    ) -> None:
+        self._setup, self._folder, self._attendance = setup, folder, attendance
+        self._now = asyncio.get_running_loop().time
         self._over = asyncio.Event()  # told to stop, or the run is to start anew
         identity = f"{setup.scenario.digest}/{folder.path.resolve().name}"
-        self._joining = Joining(setup, identity, self._over.set if anew else None)
+        self._joining = Joining(setup, identity, attendance, self._over.set if anew else None)
         self._registry = new_registry("observer")
         self._metrics = ObserverMetrics(self._registry)
         self._ledger = Ledger(setup.n, setup.rounds, setup.feasible.size * setup.dtype.itemsize)
         self._board = Scoreboard(setup.n, setup.rounds)
+        self._watch = Watch(self._ledger, attendance, pace_seconds(setup.scenario), self._now)
+        self._watch.show(self._metrics)
         self._streams = ReportServicer(
-            identity, setup.n, setup.feasible.shape, self._take, self._metrics, self._joining.serve
+            identity,
+            setup.n,
+            setup.feasible.shape,
+            self._take,
+            self._metrics,
+            self._joining.serve,
+            attendance,
         )
         self._recorder = Recorder(setup, folder)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recorder")
@@ -127,7 +139,7 @@ class Observer:
             self._thread.shutdown()
 
     async def _listen(self, listen: Place, comparator: ComparatorProcess, stop: Stop, *, stay: bool) -> None:
-        server = Server(self._registry, self._joining.targets)
+        server = Server(self._registry, self._attendance.targets)
         try:
             await server.start(listen, [(SERVICE_NAME, self._add_to)])
             await server.ready()
@@ -151,38 +163,35 @@ class Observer:
         """Take a report; return its score where it is known already."""
         self._joining.started = True
         if self._ledger.take(report):
-            self._latest = monotonic()
+            self._watch.reported()
+            self._latest = self._now()
             self._first = self._first or self._latest
             self._news.set()
         return self._board.score(report.agent, report.round) if report.round <= self._board.rounds else None
 
     async def _record_until(self, stop: Stop) -> None:
-        recording = asyncio.create_task(self._record_all())
+        """Record complete rounds until there are no more, or the run is to stop."""
+        recording, watching = asyncio.create_task(self._record_all()), asyncio.create_task(self._watch.run())
         stopped = asyncio.create_task(stop.wait())
-        await asyncio.wait({recording, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        stopped.cancel()
-        self._stopping = True
-        self._news.set()
-        await recording  # what is complete is recorded, even now
+        try:
+            await asyncio.wait({recording, watching, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if watching.done():
+                watching.result()  # it does not end by itself
+            self._stopping = True
+            self._news.set()
+            await recording  # what is complete is recorded, even now
+        finally:
+            for task in (recording, watching, stopped):
+                task.cancel()
+            await asyncio.gather(recording, watching, stopped, return_exceptions=True)
 
     async def _record_all(self) -> None:
         while self._board.rounds < self._setup.rounds and not self._stopping:
-            await self._wait_for_news()
+            await self._news.wait()
             self._news.clear()
             if rounds := self._ledger.ready():
                 state = progress(self._ledger, self._wall_seconds)
                 self._publish(await self._on_thread(self._recorder.record, rounds, state))
-
-    async def _wait_for_news(self) -> None:
-        while not self._news.is_set():
-            try:
-                async with asyncio.timeout(SILENCE):
-                    await self._news.wait()
-            except TimeoutError:
-                if not self._joining.started:
-                    continue  # `Joining` says who is missing
-                t, silent = self._board.rounds + 1, self._ledger.waiting_for()
-                log.warning("no report for %.0f s: round %d waits for agents %s", SILENCE, t, silent)
 
     def _publish(self, scores: Sequence[RoundScore]) -> None:
         """Tell the agents and the metrics about rounds that have been recorded."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from edgefw.core.messages import Score
+    from edgefw.services.observer.attendance import Attendance
     from edgefw.telemetry.metrics import ObserverMetrics
 
 log = logging.getLogger(__name__)
@@ -36,7 +38,8 @@ _STATUS = {
 class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
     """Takes the reports of n agents whose plays are of `shape` (C, m).
 
-    `take` is handed every report and returns the score if it is known already; others come by `answer`.
+    `take` is handed every report and returns the score if it is known already; others come by `answer`. An
+    agent counts as there for as long as its stream stands.
     """
 
     def __init__(
@@ -47,9 +50,10 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
         take: Callable[[Reported], Score | None],
         metrics: ObserverMetrics,
         join: Callable[[Any, Any], Awaitable[None]],
+        attendance: Attendance,
     ) -> None:
         self._digest, self._n, self._shape, self._take, self._metrics = digest, n, shape, take, metrics
-        self._join = join
+        self._join, self._attendance = join, attendance
         self._streams: dict[int, _Stream] = {}  # by agent
 
     async def Join(self, request: Any, context: Any) -> None:  # noqa: N802 - gRPC's name
@@ -72,6 +76,7 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
             reading.cancel()
             sending.cancel()
             await asyncio.gather(reading, sending, return_exceptions=True)
+            stream.ends.close()
             if self._streams.get(stream.agent) is stream:
                 del self._streams[stream.agent]
 
@@ -100,6 +105,7 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
                 WireError("replaced", f"agent {stream.agent} has opened another stream")
             )
         self._streams[stream.agent] = stream
+        stream.ends.enter_context(self._attendance.call(stream.agent))
         async for request in requests:
             report = self._decode(stream.agent, request)
             stream.owed.add(report.round)
@@ -150,6 +156,7 @@ class _Stream:
 
     def __init__(self) -> None:
         self.agent = -1  # until it has said who it is
+        self.ends = ExitStack()  # what its end brings with it
         self.owed: set[int] = set()  # rounds reported and not yet answered
         self._queue: asyncio.Queue[Score | WireError | None] = asyncio.Queue()
         self._reported_all = False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import urllib.request
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +23,7 @@ from edgefw.services.config import AgentConfig, unpack_shard
 from edgefw.services.network.prepare import shard
 from edgefw.services.observer import joining as module
 from edgefw.services.observer import service as observer
+from edgefw.services.observer.attendance import Attendance
 from edgefw.services.observer.joining import Joining
 from edgefw.services.observer.streams import SERVICE_NAME, ReportServicer
 from edgefw.telemetry.metrics import ObserverMetrics
@@ -31,6 +34,8 @@ from edgefw.v1 import observer_service_pb2_grpc
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from edgefw.services.config import Place
 
 pytestmark = pytest.mark.xdist_group("machine")  # its process is of low priority: one at a time
 
@@ -44,6 +49,15 @@ class Run:
 
     setup: Setup
     address: str
+    place: Place | None = None
+
+    async def targets(self) -> dict[str, str]:
+        """Return the jobs that Prometheus finds, by where their metrics are."""
+        assert self.place is not None
+        url = f"http://{self.place.host}:{self.place.metrics_port}/targets"
+        with await asyncio.to_thread(urllib.request.urlopen, url, timeout=DEADLINE) as response:
+            groups = json.load(response)
+        return {target: group["labels"]["job"] for group in groups for target in group["targets"]}
 
     async def join(self, agent: int | None = None, address: str | None = None) -> Joined:
         where = address or ("broker:1" if agent is None else f"agent-{agent}:1")
@@ -65,9 +79,10 @@ class Run:
 async def joining() -> AsyncIterator[tuple[Run, Joining]]:
     """Let processes join without an observer around."""
     setup, server = resolve(playback.scenario(**SCENARIO)), GrpcServer()
-    members = Joining(setup, "digest/run", again=None)
+    attendance = Attendance(N, asyncio.get_running_loop().time)
+    members = Joining(setup, "digest/run", attendance, again=None)
     metrics = ObserverMetrics(CollectorRegistry())
-    servicer = ReportServicer("digest/run", N, (1, 1), lambda _: None, metrics, members.serve)
+    servicer = ReportServicer("digest/run", N, (1, 1), lambda _: None, metrics, members.serve, attendance)
     add = partial(observer_service_pb2_grpc.add_ObserverServiceServicer_to_server, servicer)
     port = await server.start("127.0.0.1:0", [(SERVICE_NAME, add)])
     try:
@@ -85,7 +100,7 @@ async def observing_anew(tmp_path: Path) -> AsyncIterator[Run]:
     serving = asyncio.create_task(observer.serve(config, stop))
     try:
         await playback.listening(place)
-        yield Run(setup, place.address)
+        yield Run(setup, place.address, place)
     finally:
         stop.set()
         async with asyncio.timeout(DEADLINE):
@@ -128,32 +143,41 @@ def test_samples_that_do_not_fit_into_a_message_come_in_pieces(monkeypatch: pyte
     asyncio.run(test())
 
 
-def test_who_waits_is_told_in_the_log_for_whom(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(module, "REMIND", 0.05)
-
-    async def test() -> None:
-        async with joining() as (run, _):
-            await run.join()
-            waiting = asyncio.create_task(run.join(1))
-            while "agent 1 waits for 0, 2 to join" not in caplog.text:  # noqa: ASYNC110 - a log tells nobody
-                await asyncio.sleep(0.01)
-            waiting.cancel()
-            await asyncio.gather(waiting, return_exceptions=True)
-
-    asyncio.run(test())
-
-
 @pytest.mark.parametrize(
     ("agent", "address", "words"),
-    [(3, "agent-3:1", "there is no agent 3: agents are 0 to 2"), (0, "", "an address is missing")],
+    [
+        (3, "agent-3:1", "there is no agent 3: agents are 0 to 2"),
+        (0, "", "the address '' is not HOST:PORT"),
+        (0, "agent-0", "the address 'agent-0' is not HOST:PORT"),
+        (0, "agent-0:0", "the address 'agent-0:0' is not HOST:PORT"),
+        (0, "agent\n0:1", r"the address 'agent\\n0:1' is not HOST:PORT"),
+        (0, "a" * 300 + ":1", f"the address '{'a' * 64}' is not HOST:PORT"),
+    ],
 )
 def test_who_does_not_belong_to_the_run_is_turned_away(agent: int, address: str, words: str) -> None:
     async def test() -> None:
         async with joining() as (run, _):
             with pytest.raises(JoinError, match=f"INVALID_ARGUMENT: {words}"):
                 await join(run.address, address, 9464, agent)
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:50051", "[::1]:50051", "agent_0.edge-net.local:65535"])
+def test_an_address_is_one_of_a_host_and_a_port(address: str) -> None:
+    async def test() -> None:
+        async with joining() as (run, _):
+            assert (await run.join(address=address)).identity == "digest/run"
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize("port", [0, 65_536, 4_000_000_000])
+def test_a_port_of_the_metrics_is_a_port(port: int) -> None:
+    async def test() -> None:
+        async with joining() as (run, _):
+            with pytest.raises(JoinError, match=f"the port of the metrics is {port}: ports are 1 to 65535"):
+                await join(run.address, "agent-0:1", port, 0)
 
     asyncio.run(test())
 
@@ -231,6 +255,27 @@ def test_a_run_that_an_agent_has_lost_is_started_anew_for_all(tmp_path: Path) ->
             await run.play(new)
             code, details = await refusal(run, old)
             assert (code, "runs scenario" in details) == (grpc.StatusCode.FAILED_PRECONDITION, True)
+
+    asyncio.run(test())
+
+
+def test_an_agent_that_is_gone_stays_a_target_in_the_next_run(tmp_path: Path) -> None:
+    everyone = {f"agent-{i}:9464": "agent" for i in range(N)} | {"broker:9464": "broker"}
+
+    async def test() -> None:
+        async with observing_anew(tmp_path) as run:
+            old = (await run.join_all())[0].identity
+            assert await run.targets() == everyone
+            await run.play(old, rounds=2)
+            agents = [asyncio.create_task(run.join(i)) for i in (1, 2)]  # agent 0 is no more
+            async with asyncio.timeout(DEADLINE):
+                while (await run.join()).identity == old:  # noqa: ASYNC110 - as the broker watches
+                    await asyncio.sleep(0.02)
+            assert await run.targets() == everyone
+            for task in agents:
+                task.cancel()
+            await asyncio.gather(*agents, return_exceptions=True)
+            assert await run.targets() == everyone
 
     asyncio.run(test())
 

@@ -13,6 +13,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from edgefw.core.messages import Play, Score
+from edgefw.services.observer.attendance import Attendance
 from edgefw.services.observer.ledger import Ledger, Reported
 from edgefw.services.observer.streams import SERVICE_NAME, ReportServicer
 from edgefw.telemetry.metrics import ObserverMetrics
@@ -33,9 +34,11 @@ class Desk:
     """A servicer in front of a ledger, without the rest of an observer: answers when it is told to."""
 
     def __init__(self) -> None:
+        self.now = 100.0
         self.ledger, self.registry = Ledger(2, 5, 24), CollectorRegistry()
         metrics = ObserverMetrics(self.registry)
-        self.servicer = ReportServicer(DIGEST, 2, SHAPE, self.take, metrics, self.join)
+        self.attendance = Attendance(2, lambda: self.now)
+        self.servicer = ReportServicer(DIGEST, 2, SHAPE, self.take, metrics, self.join, self.attendance)
         self.taken: list[Reported] = []
 
     async def join(self, _request: Any, context: Any) -> None:
@@ -218,5 +221,23 @@ def test_an_agent_that_goes_away_is_forgotten_and_may_come_back() -> None:
             await second.report(report(1), report(2))
             assert [answer.round for answer in await second.answers(2)] == [1, 2]
             assert len(one.taken) == 2
+
+    asyncio.run(run())
+
+
+def test_an_agent_is_there_for_as_long_as_its_stream_stands() -> None:
+    async def run() -> None:
+        async with desk() as (one, channel):
+            reporter = await playback.Reporter(channel, 0, DIGEST).open()
+            await reporter.report(report(1))
+            await reporter.answers(1)
+            one.now += 5
+            assert [one.attendance.away(i) for i in range(2)] == [0, 5]
+            reporter.call.cancel()
+            async with asyncio.timeout(playback.DEADLINE):
+                while not one.attendance.away(0):
+                    one.now += 1
+                    await asyncio.sleep(0.01)
+            assert one.attendance.away(1) == one.now - 100
 
     asyncio.run(run())
