@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edgefw.cluster.engine import DEFAULT_PROJECT, ClusterError, Member, doing
+from edgefw.cluster import cable
+from edgefw.cluster.engine import ClusterError, Member, doing
+from edgefw.cluster.project import project_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,29 +43,39 @@ def resume(_cluster: Cluster, member: Member) -> str:
 
 
 def cut(cluster: Cluster, member: Member) -> str:
-    """Take a container off the network: it runs, and reaches nobody."""
-    network = cluster.network()
+    """Take a container's network cable out: it runs, and reaches nobody. Started anew, it has it in again."""
     with doing(f"cut {member.name} off"):
-        member.container.reload()
-        if network.name not in member.container.attrs["NetworkSettings"]["Networks"]:
+        if not _cable(cluster, member, "out"):
             raise ClusterError(f"{member.name} is cut off: {_undo(cluster, 'heal', member)} connects it")
-        network.disconnect(member.container, force=True)
     return f"{member.name} is cut off; {_undo(cluster, 'heal', member)} connects it again"
 
 
 def heal(cluster: Cluster, member: Member) -> str:
-    """Put a container back on the network, under its own name."""
-    network = cluster.network()
+    """Put the cable in again: the container has the address and the names that it had."""
     with doing(f"heal {member.name}"):
-        member.container.reload()
-        if network.name in member.container.attrs["NetworkSettings"]["Networks"]:
+        if not _cable(cluster, member, "in", *_gateways(member)):
             raise ClusterError(f"{member.name} is connected: there is nothing to heal")
-        network.connect(member.container, aliases=[member.name])
     return f"{member.name} is connected again"
 
 
+def _cable(cluster: Cluster, member: Member, *words: str) -> bool:
+    """Move a container's cable; return whether it was not so already."""
+    if not member.has_network:
+        raise ClusterError(f"{member.name} is down: {_undo(cluster, 'resume', member)} starts it, connected")
+    said = cluster.in_network_of(member, Path(cable.__file__).read_text(encoding="utf-8"), *words)
+    if said == "none":
+        raise ClusterError(f"{member.name} is on no network: `docker network connect` puts it on one")
+    return said != "same"
+
+
+def _gateways(member: Member) -> list[str]:
+    """Return the way out of the container's network, if there is one."""
+    networks = member.container.attrs["NetworkSettings"]["Networks"].values()
+    return [network["Gateway"] for network in networks if network["Gateway"]][:1]
+
+
 def _undo(cluster: Cluster, action: str, member: Member) -> str:
-    project = "" if cluster.project == DEFAULT_PROJECT else f" --project {cluster.project}"
+    project = "" if cluster.project == project_of(os.environ) else f" --project {cluster.project}"
     return f"`edgefw chaos {action} {member.name}{project}`"
 
 

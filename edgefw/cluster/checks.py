@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from edgefw.cluster.compose import GRAFANA, PROMETHEUS, PYTHON, image
-from edgefw.cluster.engine import DEFAULT_PROJECT, Cluster, ClusterError
+from edgefw.cluster.engine import Cluster, ClusterError
+from edgefw.cluster.project import project_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,9 +34,56 @@ class Finding:
     fatal: bool = True
 
 
-def check(folder: Path, environment: Mapping[str, str]) -> list[Finding]:
-    """Return what is wrong with this host, for a Compose file in a folder; an empty list: nothing."""
-    return [*_files(folder), *_command(), *_engine(environment)]
+@dataclass(frozen=True)
+class Images:
+    """Which images can be had: those that are `here`, and those that a registry answers for."""
+
+    here: frozenset[str]
+    pullable: frozenset[str]
+
+    def has(self, name: str) -> bool:
+        """Whether an image can be had, in one way or the other."""
+        return name in self.here or name in self.pullable
+
+    @property
+    def command(self) -> str:
+        """The command that starts everything which can be started here.
+
+        Without Grafana's image Compose is to pull nothing: it would try, though no Grafana is started.
+        """
+        build = " --build" if self.has(PYTHON) else ""
+        if self.has(GRAFANA):
+            return f"docker compose up{build}"
+        pull = "" if PROMETHEUS in self.here else "docker compose pull prometheus && "
+        return f"{pull}docker compose up{build} --scale grafana=0 --pull never"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is wrong with a host, and what to do on it if nothing of that is fatal."""
+
+    findings: list[Finding]
+    command: str
+
+    @property
+    def ready(self) -> bool:
+        """Whether the command will work."""
+        return not any(finding.fatal for finding in self.findings)
+
+
+def check(folder: Path, environment: Mapping[str, str]) -> Report:
+    """Return what is wrong with this host, for a Compose file in a folder."""
+    findings = [*_files(folder), *_command()]
+    images = Images(frozenset(), frozenset())
+    try:
+        cluster = Cluster(project_of(environment))
+    except ClusterError as error:
+        findings += [Finding(str(error)), *_ports(environment, None)]
+    else:
+        with cluster:
+            images = _look(cluster)
+            findings += [*_engine(cluster), *_ports(environment, cluster), *_absent(images)]
+    return Report(findings, images.command)
 
 
 def _files(folder: Path) -> Iterator[Finding]:
@@ -72,25 +120,17 @@ def _command() -> Iterator[Finding]:
             yield Finding(f"Docker Compose {found.stdout.strip()} is too old: install {wanted} or newer")
 
 
-def _engine(environment: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield what is wrong with the engine, the ports and the images on its host."""
-    try:
-        cluster = Cluster(DEFAULT_PROJECT)
-    except ClusterError as error:
-        yield Finding(str(error))
-        yield from _ports(environment, None)
-        return
-    with cluster:
-        version, api = cluster.versions()
-        if _numbers(api) < API:
-            yield Finding(f"the Docker engine {version} is too old: install {ENGINE} or newer")
-        if cluster.is_here:
-            yield from _ports(environment, cluster)
-        yield from _images(cluster)
+def _engine(cluster: Cluster) -> Iterator[Finding]:
+    """Yield that the engine is too old."""
+    version, api = cluster.versions()
+    if _numbers(api) < API:
+        yield Finding(f"the Docker engine {version} is too old: install {ENGINE} or newer")
 
 
 def _ports(environment: Mapping[str, str], cluster: Cluster | None) -> Iterator[Finding]:
-    """Yield which of the ports on this machine cannot be had; those that the run itself has are its own."""
+    """Yield which of this machine's ports cannot be had; those that the run itself has are its own."""
+    if cluster is not None and not cluster.is_here:
+        return  # its ports are those of another machine
     for variable, usual in PORTS.items():
         text = environment.get(variable) or str(usual)
         if not text.isdecimal() or not 1 <= int(text) <= 65_535:
@@ -114,22 +154,24 @@ def _free(port: int) -> bool:
     return True
 
 
-def _images(cluster: Cluster) -> Iterator[Finding]:
-    """Yield which images are neither here nor to be had; the project's own is built on Python's."""
+def _look(cluster: Cluster) -> Images:
+    """Return which images can be had; a registry is asked only for what is not here."""
+    names = (image(), PYTHON, PROMETHEUS, GRAFANA)
+    here = frozenset(name for name in names if cluster.has_image(name))
+    pulled = {PYTHON, PROMETHEUS, GRAFANA} - here
+    return Images(here, frozenset(name for name in pulled if cluster.can_pull(name)))
+
+
+def _absent(images: Images) -> Iterator[Finding]:
+    """Yield which images cannot be had; the project's own is built on Python's."""
     bring = "`docker/host.sh` makes a stand-in on Debian, where no registry can be reached"
-    for name in (PROMETHEUS,) if cluster.has_image(image()) else (PYTHON, PROMETHEUS):
-        if not _obtainable(cluster, name):
+    for name in (PROMETHEUS,) if image() in images.here else (PYTHON, PROMETHEUS):
+        if not images.has(name):
             yield Finding(f"image {name} is not here and cannot be pulled: {bring}")
-    if not _obtainable(cluster, GRAFANA):
+    if not images.has(GRAFANA):
         yield Finding(
-            f"image {GRAFANA} is not here and cannot be pulled: "
-            "`docker compose up --scale grafana=0` does without",
-            fatal=False,
+            f"image {GRAFANA} is not here and cannot be pulled: `{images.command}` does without", fatal=False
         )
-
-
-def _obtainable(cluster: Cluster, name: str) -> bool:
-    return cluster.has_image(name) or cluster.can_pull(name)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

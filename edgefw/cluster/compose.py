@@ -48,7 +48,6 @@ x-agent: &agent
   depends_on:
     observer: {{condition: service_healthy}}
     broker: {{condition: service_healthy}}
-  volumes: [checkpoints:/var/lib/edgefw]
   mem_limit: 256m
   cpus: 1.0
 
@@ -129,7 +128,6 @@ _TAIL = """
 volumes:
   runs: # a folder for every run: `edgefw collect` brings one out
   journal: # what the broker holds
-  checkpoints:
   prometheus:
   grafana:
 """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from docker.client import from_env
-from docker.errors import APIError, DockerException, NotFound
+from docker.errors import APIError, ContainerError, DockerException, NotFound
 from requests.exceptions import RequestException
 
 from edgefw.errors import EdgefwError, InputError
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PROJECT, SERVICE = "com.docker.compose.project", "com.docker.compose.service"
-DEFAULT_PROJECT = "edgefw"  # what a Compose file that `edgefw compose` writes is called
 SECONDS = 20  # for a call to the engine
 
 
@@ -37,6 +36,11 @@ class Member:
     def running(self) -> bool:
         """Whether its process runs (a paused one does not)."""
         return self.state == "running"
+
+    @property
+    def has_network(self) -> bool:
+        """Whether it can be connected to anything: a paused one can."""
+        return self.state in {"running", "paused"}
 
 
 class Cluster:
@@ -117,13 +121,24 @@ class Cluster:
             raise InputError(f"there is no {wanted!r} in {self.project!r}: there are {', '.join(members)}")
         return members[wanted]
 
-    def network(self) -> Any:
-        """Return the network that the containers talk over."""
-        with doing("list the networks"):
-            networks = self._engine.networks.list(filters={"label": f"{PROJECT}={self.project}"})
-        if not networks:
-            raise ClusterError(f"there is no network of {self.project!r}: docker compose up makes it")
-        return networks[0]
+    def in_network_of(self, member: Member, program: str, *words: str) -> str:
+        """Run a Python program in a container's network, with the right to change it; return what it prints.
+
+        It runs in a container of its own, from the observer's image: those of a run may change nothing.
+        """
+        printed: bytes = self._engine.containers.run(
+            self.member("observer").container.attrs["Image"],
+            ["-I", "-S", "-c", program, *words],
+            entrypoint="python",
+            user="0",
+            network_mode=f"container:{member.container.id}",
+            cap_drop=["ALL"],
+            cap_add=["NET_ADMIN"],
+            security_opt=["no-new-privileges:true"],
+            read_only=True,
+            remove=True,
+        )
+        return printed.decode().strip()
 
 
 @contextmanager
@@ -133,8 +148,16 @@ def doing(what: str) -> Iterator[None]:
         yield
     except APIError as error:
         raise ClusterError(f"cannot {what}: {error.explanation or error}") from None
+    except ContainerError as error:
+        raise ClusterError(f"cannot {what}: {_last_line(error)}") from None
     except RequestException as error:
         raise ClusterError(f"cannot {what}: the engine does not answer ({_reason(error)})") from None
+
+
+def _last_line(error: ContainerError) -> str:
+    """Return the last that a program said before it failed: of a Python one, what was raised."""
+    said: Any = error.stderr  # bytes, whatever its type says
+    return str((said or str(error).encode()).decode(errors="replace").strip().splitlines()[-1])
 
 
 def _reason(error: BaseException) -> str:

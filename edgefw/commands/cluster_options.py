@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
+
+from edgefw.cluster.project import project_of
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +28,10 @@ def add(commands: Any) -> None:
     collect.set_defaults(call=_collect)
     for parser in (status, chaos, collect):
         parser.add_argument(
-            "--project", default="edgefw", metavar="NAME", help="the Compose project (edgefw)"
+            "--project",
+            default=project_of(os.environ),
+            metavar="NAME",
+            help="the Compose project ($COMPOSE_PROJECT_NAME, or edgefw)",
         )
 
 

@@ -46,10 +46,10 @@ def check(out: str) -> int:
     """Say in a line each what keeps `docker compose up` from working here; return the exit code."""
     folder = Path() if out == "-" else Path(out).parent
     with terminal.status("looking at this host"):
-        findings = check_host(folder, os.environ)
-    for finding in findings:
+        report = check_host(folder, os.environ)
+    for finding in report.findings:
         terminal.err.print(f"edgefw: {'' if finding.fatal else 'note: '}{finding.text}")
-    if any(finding.fatal for finding in findings):
+    if not report.ready:
         return InputError.exit_code
-    terminal.out.print("this host is ready: docker compose up --build")
+    terminal.out.print(f"this host is ready: {report.command}")
     return 0

@@ -88,7 +88,7 @@ def test_an_image_is_of_one_version(name: str) -> None:
 @each_service
 def test_what_a_service_keeps_is_in_a_named_volume_and_what_it_is_given_it_cannot_change(name: str) -> None:
     named = yaml.safe_load(COMMITTED)["volumes"]
-    for volume in SERVICES[name]["volumes"]:
+    for volume in SERVICES[name].get("volumes", []):
         source, _, target = volume.partition(":")
         if source.startswith("./"):
             assert target.endswith(":ro")

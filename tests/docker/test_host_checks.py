@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import socket
-import socketserver
-import threading
-from http.server import BaseHTTPRequestHandler
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from engine import ROOT, docker, need_image, prometheus_image
+from told_engine import told_engine
 
 from edgefw.cli import main
 from edgefw.cluster import checks
@@ -22,74 +19,37 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from told_engine import ToldEngine
+
     Checked = Callable[..., tuple[int, list[str]]]
 
-
-class _Engine(socketserver.ThreadingUnixStreamServer):
-    """As much of an engine as is asked: which images it has, which it could pull, whose ports are whose."""
-
-    daemon_threads = True
-    api = "1.41"
-    here: frozenset[str] = frozenset({PYTHON, PROMETHEUS, GRAFANA})
-    elsewhere: frozenset[str] = frozenset()
-    containers: tuple[dict[str, Any], ...] = ()
-
-
-class _Answers(BaseHTTPRequestHandler):
-    server: _Engine
-
-    def do_GET(self) -> None:
-        path = self.path.partition("?")[0].removeprefix("/v1.41").removeprefix(f"/v{self.server.api}")
-        kind, _, name = path.strip("/").partition("/")
-        name = name.removesuffix("/json")
-        known = {"images": self.server.here, "distribution": self.server.elsewhere}.get(kind)
-        found: Any
-        if known is not None:
-            found = {"Id": "x", "Descriptor": {"digest": "x"}, "Platforms": []} if name in known else None
-        elif name and kind == "containers":
-            found = next((c for c in self.server.containers if c["Id"] == name), [*self.server.containers])
-        else:
-            found = {"Version": "20.10.24", "ApiVersion": self.server.api, "MinAPIVersion": "1.12"}
-        body = json.dumps({"message": "no such thing"} if found is None else found).encode()
-        self.send_response(404 if found is None else 200)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Content-Type", "application/json")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def address_string(self) -> str:
-        return "here"
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+READY = "this host is ready: "
 
 
 @pytest.fixture
-def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Engine]:
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ToldEngine]:
     """An engine that has everything, and the newest Compose."""
-    path = tmp_path / "engine"
-    server = _Engine(str(path), _Answers)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
+    monkeypatch.delenv("COMPOSE_PROJECT_NAME", raising=False)
     for variable, port in zip(checks.PORTS, _free_ports(len(checks.PORTS)), strict=True):
         monkeypatch.setenv(variable, str(port))
     _put_docker(tmp_path, monkeypatch, "echo v2.39.4")
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with told_engine(tmp_path / "engine") as server:
+        monkeypatch.setenv("DOCKER_HOST", server.host)
+        yield server
 
 
 @pytest.fixture
 def checked(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Checked:
-    """Return a function that runs the command in a clone; it returns the exit code and the lines."""
+    """Return a function that runs the command in a clone; it returns the exit code and the lines.
+
+    `command` is what the host is to be ready for.
+    """
     monkeypatch.chdir(ROOT)
 
-    def check(*arguments: str) -> tuple[int, list[str]]:
+    def check(*arguments: str, command: str = "docker compose up --build") -> tuple[int, list[str]]:
         code = main(["compose", "--check", *arguments])
         out, err = capsys.readouterr()
-        assert (out == "this host is ready: docker compose up --build\n") is (code == 0)
+        assert out == ("" if code else f"{READY}{command}\n")
         assert all(line.startswith("edgefw: ") for line in err.splitlines())
         return code, [line.removeprefix("edgefw: ") for line in err.splitlines()]
 
@@ -129,7 +89,7 @@ def test_an_engine_that_is_not_there(checked: Checked, host: str, monkeypatch: p
     assert "`docker info` tells; DOCKER_HOST says where it is" in lines[0]
 
 
-def test_an_engine_that_is_too_old(checked: Checked, engine: _Engine) -> None:
+def test_an_engine_that_is_too_old(checked: Checked, engine: ToldEngine) -> None:
     engine.api = "1.40"
     assert checked() == (2, ["the Docker engine 20.10.24 is too old: install 20.10 or newer"])
 
@@ -180,9 +140,20 @@ def test_a_port_that_is_taken(checked: Checked, variable: str) -> None:
     assert checked() == (0, [])
 
 
-@pytest.mark.parametrize(("project", "code"), [("edgefw", 0), ("other", 2)])
-def test_a_port_that_a_container_has(checked: Checked, engine: _Engine, project: str, code: int) -> None:
+@pytest.mark.parametrize(
+    ("project", "chosen", "code"),
+    [("edgefw", "", 0), ("other", "", 2), ("edgefw", "other", 2), ("other", "other", 0)],
+)
+def test_a_port_that_a_container_has(
+    checked: Checked,
+    engine: ToldEngine,
+    project: str,
+    chosen: str,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What `docker compose up` has started itself is not in its way."""
+    monkeypatch.setenv("COMPOSE_PROJECT_NAME", chosen)
     labels = {"com.docker.compose.project": project, "com.docker.compose.service": "broker"}
     state = {"Status": "running"}
     engine.containers = (
@@ -202,7 +173,7 @@ def test_a_port_that_is_none(checked: Checked, text: str, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("name", [PYTHON, PROMETHEUS])
-def test_an_image_that_is_missing(checked: Checked, engine: _Engine, name: str) -> None:
+def test_an_image_that_is_missing(checked: Checked, engine: ToldEngine, name: str) -> None:
     engine.here -= {name}
     code, lines = checked()
     assert (code, len(lines)) == (2, 1)
@@ -211,17 +182,30 @@ def test_an_image_that_is_missing(checked: Checked, engine: _Engine, name: str) 
     assert checked() == (0, [])
 
 
-def test_the_base_image_is_of_no_use_where_the_image_is_built(checked: Checked, engine: _Engine) -> None:
+def test_what_is_built_already_is_not_built_where_its_base_is_missing(
+    checked: Checked, engine: ToldEngine
+) -> None:
     engine.here = (engine.here | {image()}) - {PYTHON}
-    assert checked() == (0, [])
+    assert checked(command="docker compose up") == (0, [])
 
 
-def test_a_host_without_grafana_is_ready_too(checked: Checked, engine: _Engine) -> None:
+def test_a_host_without_grafana_is_ready_for_a_command_that_pulls_nothing(
+    checked: Checked, engine: ToldEngine
+) -> None:
     engine.here -= {GRAFANA}
-    code, (line,) = checked()
+    command = "docker compose up --build --scale grafana=0 --pull never"
+    said = f"note: image {GRAFANA} is not here and cannot be pulled: `{command}` does without"
+    assert checked(command=command) == (0, [said])
+
+
+def test_where_only_grafana_cannot_be_pulled_prometheus_is_pulled_first(
+    checked: Checked, engine: ToldEngine
+) -> None:
+    engine.here -= {GRAFANA, PROMETHEUS}
+    engine.elsewhere = frozenset({PROMETHEUS})
+    up = "docker compose up --build --scale grafana=0 --pull never"
+    code, _ = checked(command=f"docker compose pull prometheus && {up}")
     assert code == 0
-    assert line.startswith(f"note: image {GRAFANA} is not here")
-    assert "--scale grafana=0" in line
 
 
 @pytest.mark.usefixtures("engine")
@@ -232,7 +216,7 @@ def test_a_folder_that_is_no_clone(checked: Checked, tmp_path: Path) -> None:
 
 
 def test_every_problem_is_told_at_once(
-    checked: Checked, engine: _Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checked: Checked, engine: ToldEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine.here = frozenset()
     _put_docker(tmp_path, monkeypatch, "echo 2.0.0")

@@ -116,6 +116,14 @@ class Project:
         found = json.loads(docker("container", "inspect", *ids))
         return {each["Config"]["Labels"]["com.docker.compose.service"]: each for each in found}
 
+    def addresses(self) -> dict[str, str]:
+        """Return every container's address in the project's network, by service."""
+        network = f"{self.name}_default"
+        return {
+            name: each["NetworkSettings"]["Networks"].get(network, {}).get("IPAddress", "")
+            for name, each in self.containers().items()
+        }
+
     def metrics(self) -> dict[str, str]:
         """Return the metrics of every service, by its place."""
         ask = ("exec", "-i", f"{self.name}-observer-1", "python", "-I", "-S", "-c", _EVERYONES_METRICS)
@@ -163,9 +171,11 @@ class Project:
 
 
 @contextmanager
-def running(name: str, fields: Sequence[str]) -> Iterator[Project]:
-    """Run the playground with these overrides, without Prometheus, while the block runs."""
-    project = Project(name, load("playground", fields), without=("prometheus",))
+def running(
+    name: str, fields: Sequence[str], without: tuple[str, ...] = ("prometheus",)
+) -> Iterator[Project]:
+    """Run the playground with these overrides while the block runs."""
+    project = Project(name, load("playground", fields), without)
     project.build()
     try:
         project.up()
