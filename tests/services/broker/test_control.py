@@ -271,6 +271,6 @@ def test_looking_at_a_link_takes_no_longer_where_more_is_pending(clock: str) -> 
                 shown: list[LinkState] = []
                 work.append(steps(lambda: shown.append(control.link(0))))  # noqa: B023 - called at once
                 assert (shown[0].pending, shown[0].next_due is None) == (s, False)
-        assert work[0] == work[1]
+        assert work[1] <= work[0]
 
     asyncio.run(test())
