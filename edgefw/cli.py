@@ -26,7 +26,10 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit code: 0 done, 1 failed, 2 wrong input, 130 interrupted."""
+    """Run the command line; return the exit code.
+
+    0 done, 1 failed, 2 wrong input, 3 done in part (`verify`), 130 interrupted.
+    """
     arguments = _parser().parse_args(argv)
     try:
         code = arguments.call(arguments) or 0
@@ -164,7 +167,12 @@ def _compose(arguments: argparse.Namespace) -> int:
 
 
 def _add_verify(commands: Any) -> None:
-    parser = commands.add_parser("verify", help="replay an emulated run and compare every play bit for bit")
+    parser = commands.add_parser(
+        "verify",
+        help="replay an emulated run and compare every play bit for bit",
+        epilog="exit code: 0 verified, every play bit for bit; 1 the record is not true; 2 it cannot be "
+        "replayed; 3 nothing is wrong, but not all could be checked (another build of numpy, say)",
+    )
     parser.add_argument("run", metavar="RUN", help="a run folder")
     parser.set_defaults(call=_verify)
 

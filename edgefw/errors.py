@@ -25,6 +25,16 @@ class DataError(InputError):
     """A data set is missing, damaged or not what it says it is."""
 
 
+class RecordError(EdgefwError):
+    """The record of a run says what cannot have been."""
+
+
+class UnverifiedError(EdgefwError):
+    """Nothing in the record of a run is wrong, but not all of it could be checked."""
+
+    exit_code = 3
+
+
 class FrameError(EdgefwError):
     """A neighbour sent something that does not belong at this point of the exchange."""
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import platform
 import sqlite3
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from itertools import count
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import threadpoolctl
 
 from edgefw.core.regret import Comparator, cumulative_loss, network_regret, total_loss
-from edgefw.errors import EdgefwError, InputError
+from edgefw.errors import EdgefwError, InputError, RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -206,8 +207,7 @@ class RunFolder:
     def rows(self) -> list[PlayRow]:
         """Read the rows back, by round and agent."""
         with self._reading() as database:
-            found = database.execute(_ROWS).fetchall()
-            return [PlayRow(t, i, f, F, tuple(json.loads(a)), o, h, x) for t, i, f, F, a, o, h, x in found]
+            return [_row(values) for values in database.execute(_ROWS)]
 
     def meta(self) -> dict[str, str]:
         """Read what else was recorded about the run."""
@@ -222,8 +222,15 @@ class RunFolder:
         try:
             with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
                 yield database
-        except (sqlite3.Error, json.JSONDecodeError) as error:
+        except sqlite3.Error as error:
             raise InputError(f"cannot read {path}: {error}") from None
+
+    def summary_text(self) -> str | None:
+        """Return what summary.json says, None if there is none: a run that was killed has left none."""
+        try:
+            return (self.path / SUMMARY).read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return None
 
     def write_summary(self, summary: Summary) -> None:
         """Write summary.json."""
@@ -286,13 +293,13 @@ def play_bytes(point: Real) -> bytes:
     return np.ascontiguousarray(point, dtype="<f4").tobytes()
 
 
-def play_hash(point: bytes) -> str:
-    """Return the 128-bit hash, in hexadecimal, of a play's bytes.
+def content_hash(content: bytes) -> str:
+    """Return the 128-bit hash, in hexadecimal, of a play's bytes or a payload's.
 
-    >>> play_hash(play_bytes(np.zeros((1, 2))))
+    >>> content_hash(play_bytes(np.zeros((1, 2))))
     'c804ce198ec337e3dc762bdd1a09aece'
     """
-    return hashlib.blake2b(point, digest_size=16).hexdigest()
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def environment() -> dict[str, str]:
@@ -320,6 +327,33 @@ def _insert(database: sqlite3.Connection, rows: Iterable[PlayRow], meta: Mapping
 def _values(row: PlayRow) -> tuple[int, int, float, float, str, int, str | None]:
     arrivals = json.dumps(row.arrivals, separators=(",", ":"))
     return row.round, row.agent, row.local_loss, row.global_loss, arrivals, row.outstanding, row.hash
+
+
+def _row(values: Sequence[Any]) -> PlayRow:
+    """Return a row of the database; SQLite keeps whatever it is given, so every value is looked at."""
+    t, i, local, network, arrivals, outstanding, hash_, point = values
+    place = f"round {t}, agent {i}"
+    for name, value in (("local loss", local), ("global loss", network)):
+        if not isinstance(value, float) or not math.isfinite(value):
+            raise RecordError(f"{place}: the {name} is {value!r}, which is no loss")
+    if not isinstance(outstanding, int) or not 0 <= outstanding <= t:
+        raise RecordError(f"{place}: {outstanding!r} feedbacks are said to be outstanding")
+    if not isinstance(hash_, str | None) or not isinstance(point, bytes | None):
+        raise RecordError(f"{place}: the play is no play")
+    return PlayRow(t, i, local, network, _arrivals(place, t, arrivals), outstanding, hash_, point)
+
+
+def _arrivals(place: str, t: int, text: Any) -> tuple[int, ...]:
+    """Return F_{t-1}: distinct rounds before t, in order."""
+    try:
+        found = json.loads(text)
+    except (TypeError, ValueError):
+        found = None
+    if not isinstance(found, list) or any(type(s) is not int for s in found):
+        raise RecordError(f"{place}: the arrivals are {text!r}, which is no list of rounds")
+    if any(after <= before for before, after in pairwise((0, *found, t))):
+        raise RecordError(f"{place}: the arrivals are {text}: distinct earlier rounds are expected, in order")
+    return tuple(found)
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -26,11 +26,17 @@ HASHES = st.one_of(st.none(), st.text("0123456789abcdef", min_size=32, max_size=
 def play_rows(draw: st.DrawFn) -> list[PlayRow]:
     """Draw rows of some rounds and agents, in order."""
     places = draw(st.sets(st.tuples(st.integers(1, 99), st.integers(0, 9)), max_size=12))
-    came = st.lists(st.integers(1, 99), max_size=4).map(tuple)
     points = st.one_of(st.none(), st.binary(max_size=16))
     return [
         PlayRow(
-            t, i, draw(LOSS), draw(LOSS), draw(came), draw(st.integers(0, 99)), draw(HASHES), draw(points)
+            t,
+            i,
+            draw(LOSS),
+            draw(LOSS),
+            tuple(sorted(draw(st.sets(st.integers(1, t - 1), max_size=4)))) if t > 1 else (),
+            draw(st.integers(0, t)),
+            draw(HASHES),
+            draw(points),
         )
         for t, i in sorted(places)
     ]

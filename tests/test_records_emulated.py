@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from edgefw.errors import InputError
-from edgefw.records import PlayRow, RunDatabase, RunFolder, environment, play_bytes, play_hash
+from edgefw.records import PlayRow, RunDatabase, RunFolder, content_hash, environment, play_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,17 +135,17 @@ def test_a_folder_made_for_the_run_is_adopted_and_a_new_one_made(tmp_path: Path)
 @settings(deadline=None, max_examples=50)
 @given(arrays(np.float32, (2, 3), elements=st.floats(width=32, allow_nan=False)))
 def test_a_hash_is_of_the_bits_of_a_play(point: NDArray[np.float32]) -> None:
-    found = play_hash(play_bytes(point))
+    found = content_hash(play_bytes(point))
     assert found == hashlib.blake2b(point.astype("<f4").tobytes(), digest_size=16).hexdigest()
-    assert found == play_hash(play_bytes(np.asfortranarray(point)))
-    assert found == play_hash(play_bytes(point.astype(">f4")))
+    assert found == content_hash(play_bytes(np.asfortranarray(point)))
+    assert found == content_hash(play_bytes(point.astype(">f4")))
     changed = point.copy()
     changed.view(np.uint32)[1, 1] ^= 1  # the last bit
-    assert found != play_hash(play_bytes(changed))
+    assert found != content_hash(play_bytes(changed))
 
 
 def test_zero_and_minus_zero_are_different_plays() -> None:
-    assert play_hash(play_bytes(np.array([[0.0]]))) != play_hash(play_bytes(np.array([[-0.0]])))
+    assert content_hash(play_bytes(np.array([[0.0]]))) != content_hash(play_bytes(np.array([[-0.0]])))
 
 
 def test_the_environment_says_what_computes(monkeypatch: pytest.MonkeyPatch) -> None:

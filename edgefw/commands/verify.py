@@ -1,18 +1,23 @@
-"""`edgefw verify`: replay an emulated run and say whether every play is what the algorithm plays."""
+"""`edgefw verify`: replay an emulated run and say whether its record is true."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from edgefw import terminal
-from edgefw.errors import EdgefwError
+from edgefw.errors import RecordError, UnverifiedError
 from edgefw.records import RunFolder
-from edgefw.services.observer.replay import TOLERANCE, Verdict, read, verify
+from edgefw.verification.record import read
+from edgefw.verification.replay import TOLERANCE
+from edgefw.verification.verdict import Verdict, verify
 
 
 def run(run_folder: str) -> None:
-    """Replay the run in a folder; raise where it is not what was recorded."""
-    recorded = read(RunFolder(Path(run_folder)))
+    """Check the run in a folder; raise where it is not what was recorded, or could not be checked in full."""
+    try:
+        recorded = read(RunFolder(Path(run_folder)))
+    except RecordError as error:
+        raise RecordError(_refused(run_folder, str(error))) from None
     rounds = len(recorded.rounds)
     with terminal.progress_bar(f"replaying {recorded.setup.scenario.name}", rounds) as progress:
         verdict = verify(recorded, progress)
@@ -20,10 +25,24 @@ def run(run_folder: str) -> None:
     if rounds < recorded.setup.rounds:
         line += f" (the run was cut short: {recorded.setup.rounds} were planned)"
     terminal.out.print(line)
+    if verdict.refusal is not None:
+        raise RecordError(_refused(run_folder, verdict.refusal))
     if verdict.other_build is not None:
         terminal.out.print(_about_build(verdict))
+    for each in verdict.unchecked:
+        terminal.out.print(f"not checked: {each}")
     if not verdict.passed:
-        raise EdgefwError(f"{run_folder} is not what the replay gives: first at {verdict.mismatch}")
+        raise UnverifiedError(_why(run_folder, verdict))
+
+
+def _refused(run_folder: str, why: str) -> str:
+    return f"{run_folder} is not what the replay gives: first at {why}"
+
+
+def _why(run_folder: str, verdict: Verdict) -> str:
+    if verdict.mismatch is not None:
+        return f"{run_folder} is not verified bit for bit: verify it with the build that ran it"
+    return f"{run_folder} is not verified in full: {verdict.unchecked[0]}"
 
 
 def _about_build(verdict: Verdict) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from edgefw.errors import WireError
-from edgefw.records import play_bytes, play_hash
+from edgefw.records import content_hash, play_bytes
 from edgefw.services.observer.ledger import Reported
 from edgefw.transport.codec import decode_array
 from edgefw.v1 import observer_service_pb2, observer_service_pb2_grpc
@@ -137,7 +137,7 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
             agent=agent,
             round=play.round,
             point=point,
-            hash=play_hash(play_bytes(point)),
+            hash=content_hash(play_bytes(point)),
             local_loss=play.local_loss,
             arrivals=_arrivals(play),
             outstanding=play.outstanding,

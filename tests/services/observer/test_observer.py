@@ -20,10 +20,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from edgefw.experiments import runner
 from edgefw.problem.delay import pending
 from edgefw.scenario.setup import Setup, first_rounds, resolve
-from edgefw.services.observer import replay as verify
 from edgefw.services.observer.scoring import consensus_distance
 from edgefw.simulator import in_lockstep
 from edgefw.transport.observer_client import ObserverClient
+from edgefw.verification.record import read
+from edgefw.verification.verdict import verify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +81,7 @@ def test_a_run_is_scored_summed_up_and_found_identical_by_verify(tmp_path: Path)
     assert found["bytes"] == 100 * setup.rounds * setup.n
     assert found["comparator_gap"] <= 0.01 * found["network_regret"]
 
-    verdict = verify.verify(verify.read(folder))
+    verdict = verify(read(folder))
     assert verdict.passed
     assert verdict.identical == verdict.plays == setup.rounds * setup.n
 
@@ -177,7 +178,7 @@ def test_a_run_that_is_stopped_is_scored_against_the_best_point_of_what_was_play
     assert expected.comparator_gap is not None
     assert found["comparator_loss"] - found["comparator_gap"] <= expected.comparator_loss + 1e-9
     assert expected.comparator_loss - expected.comparator_gap <= found["comparator_loss"] + 1e-9
-    verdict = verify.verify(verify.read(folder))
+    verdict = verify(read(folder))
     assert (verdict.identical, verdict.plays, verdict.mismatch) == (20, 20, None)
 
 
@@ -218,7 +219,7 @@ def test_an_observer_that_was_killed_leaves_its_rows_and_another_goes_on(tmp_pat
     assert len(comparators) == 1
     assert not psutil.wait_procs(comparators, playback.DEADLINE)[1]  # it does not outlive its observer
     assert len(folder.rows()) == 55 * setup.n  # every answer that came is on record
-    verdict = verify.verify(verify.read(folder))
+    verdict = verify(read(folder))
     assert verdict.identical == verdict.plays == 55 * setup.n
     assert [row.round for row in folder.rows() if row.point is not None] == [50] * setup.n
 
@@ -261,4 +262,4 @@ def test_an_observer_that_was_killed_leaves_its_rows_and_another_goes_on(tmp_pat
     losses = np.array([played.global_loss for played in in_lockstep(setup)])
     assert found["total_loss"] == pytest.approx(losses.max(axis=1).sum(), abs=1e-6)
     assert found["messages"] == 7 * 60 * setup.n
-    assert verify.verify(verify.read(folder)).identical == 60 * setup.n
+    assert verify(read(folder)).identical == 60 * setup.n

@@ -1,0 +1,1 @@
+"""Whether the record of a run can be true: what `edgefw verify` does."""
