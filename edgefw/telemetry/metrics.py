@@ -43,7 +43,18 @@ class AgentMetrics:
         self.regret.set(math.nan)  # not 0: it is not known yet
         self.outstanding = self._gauge("feedback_outstanding", "Feedback submitted and not yet received.")
         self.delay_rounds = self._gauge(
-            "feedback_delay_rounds", "Delay of the last received feedback, in rounds; 1 is none."
+            "feedback_delay_rounds",
+            "Delay of the feedback that was received last, in rounds, the longest of a sweep's; 1 is none.",
+        )
+        self.oldest_age = self._gauge(
+            "oldest_feedback_age_rounds",
+            "Delay so far of the oldest feedback that is still missing, in rounds; 0 if none is.",
+        )
+        self.dropped = self._count(
+            "feedback_dropped_total", "Feedback that will never come: a fault drops it."
+        )
+        self._unusable = self._count(
+            "feedback_rejected_total", "Feedback that came and could not be used.", "reason"
         )
         self.delay_seconds = self._histogram(
             "feedback_delay_seconds", "From submission to receipt, on the agent's clock.", _DELAY_BUCKETS
@@ -67,10 +78,14 @@ class AgentMetrics:
             "waiting_seconds", "How long the agent has now waited for this neighbour."
         )
         self._up = self._per_peer("peer_up", "Whether the stream to this neighbour stands.")
-        self._frames = self._counter("peer_frames_total", "Frames exchanged with a neighbour.", "direction")
-        self._bytes = self._counter("peer_bytes_total", "Bytes exchanged with a neighbour.", "direction")
-        self._rejected = self._counter(
-            "peer_rejected_total", "Streams ended because of what a peer sent.", "reason"
+        self._frames = self._count(
+            "peer_frames_total", "Frames exchanged with a neighbour.", "peer", "direction"
+        )
+        self._bytes = self._count(
+            "peer_bytes_total", "Bytes exchanged with a neighbour.", "peer", "direction"
+        )
+        self._rejected = self._count(
+            "peer_rejected_total", "Streams ended because of what a peer sent.", "peer", "reason"
         )
 
     def wait(self, peer: int, seconds: float) -> None:
@@ -94,6 +109,10 @@ class AgentMetrics:
         """Count a stream that was ended because of what came over it."""
         self._rejected.labels(self._agent, peer, reason).inc()
 
+    def unusable(self, reason: str) -> None:
+        """Count a feedback that came and could not be used."""
+        self._unusable.labels(self._agent, reason).inc()
+
     def _gauge(self, name: str, text: str) -> Gauge:
         gauge = Gauge(f"edgefw_agent_{name}", text, ["agent"], registry=self._registry)
         return gauge.labels(self._agent)
@@ -105,8 +124,9 @@ class AgentMetrics:
     def _per_peer(self, name: str, text: str) -> Gauge:
         return Gauge(f"edgefw_agent_{name}", text, ["agent", "peer"], registry=self._registry)
 
-    def _counter(self, name: str, text: str, label: str) -> Counter:
-        return Counter(f"edgefw_agent_{name}", text, ["agent", "peer", label], registry=self._registry)
+    def _count(self, name: str, text: str, *labels: str) -> Counter:
+        counter = Counter(f"edgefw_agent_{name}", text, ["agent", *labels], registry=self._registry)
+        return counter if labels else counter.labels(self._agent)
 
 
 class BrokerMetrics:

@@ -11,7 +11,7 @@ import grpc
 
 from edgefw.errors import BrokerRefusalError, RunOverError
 from edgefw.transport.backoff import Backoff
-from edgefw.transport.server import CHANNEL_OPTIONS, LARGEST_PAYLOAD
+from edgefw.transport.channel import LARGEST_PAYLOAD, open_channel
 from edgefw.transport.submissions import Submissions
 from edgefw.v1 import broker_service_pb2, broker_service_pb2_grpc
 
@@ -44,7 +44,7 @@ class BrokerClient:
 
     def __init__(self, address: str, agent: int, digest: str) -> None:
         self._address, self._agent, self._digest = address, agent, digest
-        self._channel = grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS)
+        self._channel = open_channel(address)
         self._stub = broker_service_pb2_grpc.BrokerServiceStub(self._channel)
         self._submissions = Submissions(self._stub, self._retry_or_raise)
 

@@ -10,7 +10,7 @@ import grpc
 
 from edgefw.errors import EdgefwError
 from edgefw.transport.backoff import Backoff
-from edgefw.transport.server import CHANNEL_OPTIONS
+from edgefw.transport.channel import open_channel
 from edgefw.v1 import observer_service_pb2, observer_service_pb2_grpc
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ async def join(observer: str, address: str, metrics_port: int, agent: int | None
     backoff = Backoff()
     while True:
         try:
-            async with grpc.aio.insecure_channel(observer, options=CHANNEL_OPTIONS) as channel:
+            async with open_channel(observer) as channel:
                 return await _ask(observer_service_pb2_grpc.ObserverServiceStub(channel), request)
         except grpc.aio.AioRpcError as error:
             if error.code() not in _AGAIN:

@@ -12,8 +12,8 @@ import grpc
 from edgefw.core.messages import Score
 from edgefw.errors import RunOverError
 from edgefw.transport.backoff import Backoff
+from edgefw.transport.channel import open_channel
 from edgefw.transport.codec import encode_array
-from edgefw.transport.server import CHANNEL_OPTIONS
 from edgefw.v1 import observer_service_pb2, observer_service_pb2_grpc
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class ObserverClient:
     async def run(self) -> None:
         """Report for as long as the agent lives."""
         backoff = Backoff()
-        async with grpc.aio.insecure_channel(self._address, options=CHANNEL_OPTIONS) as channel:
+        async with open_channel(self._address) as channel:
             stub = observer_service_pb2_grpc.ObserverServiceStub(channel)
             while True:
                 call = stub.Report()

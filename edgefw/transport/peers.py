@@ -20,8 +20,8 @@ import grpc
 
 from edgefw.errors import WireError
 from edgefw.transport.backoff import Backoff
+from edgefw.transport.channel import open_channel
 from edgefw.transport.codec import decode_frame, encode_frame
-from edgefw.transport.server import CHANNEL_OPTIONS
 from edgefw.v1 import peer_service_pb2, peer_service_pb2_grpc
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def _status(error: WireError) -> grpc.StatusCode:
 async def keep_dialling(me: Identity, link: PeerLink, address: str, metrics: AgentMetrics) -> None:
     """Keep a stream to a neighbour with a higher id, for as long as the agent lives: the side that dials."""
     backoff = Backoff()
-    async with grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
+    async with open_channel(address) as channel:
         stub = peer_service_pb2_grpc.PeerServiceStub(channel)
         while True:
             call = stub.Exchange()

@@ -9,18 +9,8 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from edgefw.errors import InputError
+from edgefw.transport.channel import CHANNEL_OPTIONS
 
-LARGEST_MESSAGE = 16 * 1024 * 1024
-LARGEST_PAYLOAD = LARGEST_MESSAGE - 1024  # room for the envelope: what was accepted can be delivered
-CHANNEL_OPTIONS: Sequence[tuple[str, int]] = (
-    ("grpc.max_receive_message_length", LARGEST_MESSAGE),
-    ("grpc.max_send_message_length", LARGEST_MESSAGE),
-    ("grpc.enable_http_proxy", 0),  # a proxy of the user's is for the internet, not for services of a run
-    ("grpc.so_reuseport", 0),  # a taken port is an error, not a silent share
-    ("grpc.initial_reconnect_backoff_ms", 50),  # services of a run start together: try again at once
-    ("grpc.min_reconnect_backoff_ms", 50),
-    ("grpc.max_reconnect_backoff_ms", 1000),
-)
 GRACE = 3.0  # seconds that calls under way get to end when a service stops
 
 AddServicer = Callable[[grpc.aio.Server], None]

@@ -17,7 +17,8 @@ from edgefw.services.broker.journal import open_journal
 from edgefw.services.broker.restore import make_or_restore
 from edgefw.services.broker.service import SERVICE, Broker
 from edgefw.telemetry.metrics import BrokerMetrics
-from edgefw.transport.server import CHANNEL_OPTIONS, GrpcServer
+from edgefw.transport.channel import open_channel
+from edgefw.transport.server import GrpcServer
 from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1 import broker_service_pb2_grpc as stubs
 
@@ -162,7 +163,7 @@ async def broker(
     running = asyncio.create_task(servicer.run(stop))
     await asyncio.sleep(0)
     try:
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=CHANNEL_OPTIONS) as channel:
+        async with open_channel(f"127.0.0.1:{port}") as channel:
             stub = stubs.BrokerServiceStub(channel)
             yield Client(stub, plan.digest, registry, stop, servicer.control, hold, port)
     finally:

@@ -13,9 +13,10 @@ from prometheus_client import CollectorRegistry
 
 from edgefw.core.messages import Frame
 from edgefw.telemetry.metrics import AgentMetrics
+from edgefw.transport.channel import LARGEST_MESSAGE
 from edgefw.transport.codec import encode_frame
 from edgefw.transport.peers import SERVICE_NAME, Identity, PeerLink, PeerServicer, keep_dialling
-from edgefw.transport.server import LARGEST_MESSAGE, GrpcServer
+from edgefw.transport.server import GrpcServer
 from edgefw.v1 import peer_service_pb2 as pb
 from edgefw.v1 import peer_service_pb2_grpc
 

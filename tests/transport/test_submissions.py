@@ -16,7 +16,8 @@ from told_journal import ToldJournal
 from edgefw.errors import BrokerRefusalError, RunOverError
 from edgefw.transport import submissions as module
 from edgefw.transport.broker_client import BrokerClient
-from edgefw.transport.server import LARGEST_PAYLOAD, GrpcServer
+from edgefw.transport.channel import LARGEST_PAYLOAD
+from edgefw.transport.server import GrpcServer
 from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1 import broker_service_pb2_grpc as stubs
 

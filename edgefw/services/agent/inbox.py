@@ -12,7 +12,7 @@ class Inbox:
     """Feedback between its submission and the sweep that uses it: once, however often it comes."""
 
     def __init__(self) -> None:
-        self._since: dict[int, float] = {}  # round -> when it was submitted; not yet received
+        self._since: dict[int, float] = {}  # round -> when it was submitted; by round; not yet received
         self._waiting: dict[int, Feedback] = {}  # received, not yet used
         self._unused = 0  # submitted and not yet used in a sweep
         self.total_delay = 0  # B_i so far: every feedback counts one for each round it is not yet used in
@@ -21,6 +21,10 @@ class Inbox:
     def outstanding(self) -> int:
         """How many feedbacks have been submitted and not yet received."""
         return len(self._since)
+
+    def oldest_age(self, t: int) -> int:
+        """Return the delay so far, after round t, of the oldest feedback that is missing; 0 if none is."""
+        return t - next(iter(self._since)) + 1 if self._since else 0
 
     def submitted(self, t: int, now: float) -> None:
         """Note the submission of round t, the last thing of that round."""
@@ -35,6 +39,10 @@ class Inbox:
             return None
         self._waiting[feedback.round] = feedback
         return now - since
+
+    def lost(self, t: int) -> None:
+        """Note that the feedback of round t will not come any more; no sweep will ever use it."""
+        self._since.pop(t, None)
 
     def take(self, t: int) -> list[Feedback]:
         """Return F_t: what has come and was not used yet, by round; nothing of a round after t."""

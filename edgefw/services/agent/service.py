@@ -77,7 +77,7 @@ class AgentService:
         self._me = me
         self._inbox = Inbox()
         self._room = asyncio.Semaphore(UNANSWERED)
-        self._messages = self._bytes = 0
+        self._round = self._messages = 0
 
     async def serve(self, stop: Stop) -> None:
         """Listen, join the network, play all rounds, and end (or stay) when they are over."""
@@ -189,11 +189,12 @@ class AgentService:
         features = self._shard.rows(index, np.float32)
         local_loss, feedback = observe(self._loss, play, features, self._shard.labels[index])
         norm = float(np.linalg.norm(feedback.gradient(-1)))
+        self._round = play.t
         self._inbox.submitted(play.t, monotonic())
         await self._submit(play.t, encode_feedback(feedback), norm, group)
         self._metrics.round.set(play.t)
         self._metrics.local_loss.set(local_loss)
-        self._metrics.outstanding.set(self._inbox.outstanding)
+        self._show_missing()
         self._metrics.total_delay.set(self._inbox.total_delay)
         self._observer.report(
             play.t,
@@ -208,11 +209,19 @@ class AgentService:
     async def _submit(self, t: int, payload: bytes, norm: float, group: asyncio.TaskGroup) -> None:
         """Hand feedback to the broker; waits while the broker has no room for it."""
         if self._config.clock == "rounds":
-            await self._broker.submit(t, payload, norm)  # F_t comes next, and may hold this very feedback
+            await self._hand_over(t, payload, norm)  # F_t comes next, and may hold this very feedback
             return
         await self._room.acquire()
-        submission = group.create_task(self._broker.submit(t, payload, norm))
+        submission = group.create_task(self._hand_over(t, payload, norm))
         submission.add_done_callback(lambda _: self._room.release())
+
+    async def _hand_over(self, t: int, payload: bytes, norm: float) -> None:
+        """Submit a feedback; one that the broker drops is not waited for."""
+        answer = await self._broker.submit(t, payload, norm)
+        if answer.dropped:
+            self._inbox.lost(t)
+            self._metrics.dropped.inc()
+            self._show_missing()
 
     async def _subscribe(self) -> None:
         async for delivery in self._broker.deliveries():
@@ -232,12 +241,16 @@ class AgentService:
             self._metrics.delay_seconds.observe(waited)
             self._metrics.observed_delay.set(waited)
             self._metrics.requested_delay.set(delivery.requested)
+        self._show_missing()
+
+    def _show_missing(self) -> None:
         self._metrics.outstanding.set(self._inbox.outstanding)
+        self._metrics.oldest_age.set(self._inbox.oldest_age(self._round))
 
     def _show_delays(self, t: int, arrivals: list[Feedback]) -> None:
         if arrivals:
-            newest = max(feedback.round for feedback in arrivals)
-            self._metrics.delay_rounds.set(t - newest + 1)
+            oldest = min(feedback.round for feedback in arrivals)
+            self._metrics.delay_rounds.set(t - oldest + 1)
 
     def _scored(self, score: Score) -> None:
         self._metrics.global_loss.set(score.global_loss)

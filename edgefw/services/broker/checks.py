@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from edgefw.errors import WireError
-from edgefw.transport.server import LARGEST_PAYLOAD
+from edgefw.transport.channel import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable

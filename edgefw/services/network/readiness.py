@@ -8,18 +8,14 @@ from contextlib import suppress
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from edgefw.transport.channel import open_channel
+
 PAUSE = 0.1
-_OPTIONS = (
-    ("grpc.enable_http_proxy", 0),
-    ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 500),
-)
 
 
 async def until_serving(address: str) -> None:
     """Return when the gRPC server at `address` says SERVING. The caller sets the deadline."""
-    async with grpc.aio.insecure_channel(address, options=_OPTIONS) as channel:
+    async with open_channel(address) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         while True:
             with suppress(grpc.aio.AioRpcError):  # the server went away again: it may come back

@@ -29,6 +29,31 @@ def test_what_was_never_submitted_is_not_taken() -> None:
     assert inbox.take(5) == []
 
 
+def test_the_age_of_the_oldest_missing_feedback_grows_until_it_comes() -> None:
+    inbox, ages = Inbox(), []
+    for t in (1, 2, 3):
+        inbox.submitted(t, now=float(t))
+        ages.append(inbox.oldest_age(t))
+    assert ages == [1, 2, 3]
+    inbox.received(feedback(2), now=3.5)
+    assert inbox.oldest_age(3) == 3
+    inbox.received(feedback(1), now=3.5)
+    assert inbox.oldest_age(3) == 1
+    inbox.received(feedback(3), now=3.5)
+    assert inbox.oldest_age(3) == 0
+
+
+def test_what_is_lost_is_not_outstanding_but_counts_as_a_delay_until_the_end() -> None:
+    inbox = Inbox()
+    inbox.submitted(1, now=1.0)
+    inbox.lost(1)
+    inbox.lost(1)
+    assert (inbox.outstanding, inbox.oldest_age(1)) == (0, 0)
+    assert inbox.received(feedback(1), now=2.0) is None
+    inbox.submitted(2, now=2.0)
+    assert inbox.total_delay == 1 + 2
+
+
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=12), st.randoms())
 @settings(deadline=None)
 def test_arrivals_outstanding_and_total_delay_follow_the_delays(delays: list[int], random: object) -> None:

@@ -14,7 +14,7 @@ from told_journal import ToldJournal
 from edgefw.services.broker.hold import Taken, WallHold
 from edgefw.services.broker.limits import limits_of
 from edgefw.services.broker.plan import scenario_plan
-from edgefw.transport.server import LARGEST_PAYLOAD
+from edgefw.transport.channel import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
     from edgefw.services.broker.hold import Hold

@@ -26,7 +26,7 @@ from edgefw.scenario.load import dump, validate
 from edgefw.scenario.units import parse_duration
 from edgefw.services.broker.service import SERVICE
 from edgefw.transport.broker_client import BrokerClient
-from edgefw.transport.server import CHANNEL_OPTIONS
+from edgefw.transport.channel import open_channel
 from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1 import broker_service_pb2_grpc as stubs
 
@@ -50,7 +50,7 @@ class Process:
 
     @asynccontextmanager
     async def channel(self) -> AsyncIterator[grpc.aio.Channel]:
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{self.port}", options=CHANNEL_OPTIONS) as channel:
+        async with open_channel(f"127.0.0.1:{self.port}") as channel:
             request = health_pb2.HealthCheckRequest(service=SERVICE)
             stub = health_pb2_grpc.HealthStub(channel)
             answer = await stub.Check(request, timeout=PATIENCE, wait_for_ready=True)

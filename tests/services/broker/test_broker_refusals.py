@@ -10,7 +10,7 @@ import pytest
 from loopback_broker import PATIENCE, Client, broker, refusal, run, scenario
 
 from edgefw.services.broker import service as module
-from edgefw.transport.server import LARGEST_PAYLOAD
+from edgefw.transport.channel import LARGEST_PAYLOAD
 from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1 import broker_service_pb2_grpc as stubs
 

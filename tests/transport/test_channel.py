@@ -1,0 +1,90 @@
+"""Connections that die without a word, over real sockets: a proxy holds the bytes and closes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from proxy import Proxy, proxy
+
+from edgefw.transport import channel as module
+from edgefw.transport import server as server_module
+from edgefw.transport.channel import ALIVE, ANSWER, CHANNEL_OPTIONS, CONNECT, open_channel
+from edgefw.transport.server import GrpcServer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+DEADLINE = 30.0  # seconds after which a test is stuck
+EVERYTHING = health_pb2.HealthCheckRequest(service="")
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let everything happen ten times as fast."""
+    timed = {ALIVE, ANSWER, CONNECT}
+    faster = tuple((name, value // 10 if value in timed else value) for name, value in CHANNEL_OPTIONS)
+    for each in (module, server_module):
+        monkeypatch.setattr(each, "CHANNEL_OPTIONS", faster)
+
+
+@asynccontextmanager
+async def watched(latency: float = 0.0) -> AsyncIterator[tuple[Proxy, Any]]:
+    """Yield a proxy to a server, and a quiet stream through it that stands."""
+    server = GrpcServer()
+    port = await server.start("127.0.0.1:0", [])
+    await server.ready()
+    async with (
+        asyncio.timeout(DEADLINE),
+        proxy(f"127.0.0.1:{port}", latency) as network,
+        open_channel(network.address) as channel,
+    ):
+        stream = health_pb2_grpc.HealthStub(channel).Watch(EVERYTHING)
+        assert (await stream.read()).status == health_pb2.HealthCheckResponse.SERVING
+        yield network, stream
+    await server.stop()
+
+
+async def status(stream: Any) -> grpc.StatusCode:
+    """Return what a stream ends with that says nothing more."""
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await stream.read()
+    code: grpc.StatusCode = caught.value.code()
+    return code
+
+
+def test_a_cut_ends_a_quiet_stream_within_seconds() -> None:
+    async def test() -> None:
+        async with watched() as (network, stream):
+            network.cut()
+            assert await status(stream) is grpc.StatusCode.UNAVAILABLE
+
+    asyncio.run(test())
+
+
+@pytest.mark.usefixtures("hasty")
+def test_the_server_ends_a_connection_whose_client_is_cut_off() -> None:
+    async def test() -> None:
+        async with watched() as (network, stream):
+            network.cut()
+            await network.left_by_server()
+            assert await status(stream) is grpc.StatusCode.UNAVAILABLE
+
+    asyncio.run(test())
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_quiet_stream_stands_for_as_long_as_the_other_end_answers() -> None:
+    async def test() -> None:
+        async with watched() as (network, stream):
+            silence = asyncio.ensure_future(stream.read())
+            for _ in range(32):  # signs of life, and nobody says that they are too many
+                await network.carried_more()
+            assert not silence.done()
+            assert network.connections == 1
+
+    asyncio.run(test())
