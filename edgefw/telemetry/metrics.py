@@ -213,6 +213,11 @@ class ObserverMetrics:
             "How long the broker has been away; up to a second or two is nothing.",
             registry=registry,
         )
+        self.silence = Gauge(
+            "edgefw_network_silence_seconds",
+            "How long no agent has reported, beyond the length of a round; 0 when the run is over.",
+            registry=registry,
+        )
         self.outside = Counter(
             "edgefw_network_infeasible_plays_total", "Plays outside the feasible set.", registry=registry
         )

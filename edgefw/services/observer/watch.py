@@ -32,7 +32,8 @@ class Watch:
         self._begun, self._begun_at = 0, now()  # the round that some have reported and others have not
 
     def show(self, metrics: ObserverMetrics) -> None:
-        """Let the metrics say at any time who is awaited."""
+        """Let the metrics say at any time who is awaited, and for how long nobody has reported."""
+        metrics.silence.set_function(self.silence)
         metrics.broker_awaited.set_function(partial(self._seconds, BROKER))
         for i in range(self._ledger.n):
             metrics.agent_awaited.labels(str(i)).set_function(partial(self._seconds, i))
@@ -50,6 +51,12 @@ class Watch:
         away = {who: self._attendance.away(who) for who in self._attendance.everyone}
         return {who: longest for who in away if (longest := max(away[who], seconds.get(who, 0.0)))}
 
+    def silence(self) -> float:
+        """Return for how many seconds, beyond the length of a round, nobody has reported; 0 at the end."""
+        if self._ledger.complete == self._ledger.rounds:
+            return 0.0
+        return max(0.0, self._now() - self._latest - self._pace)
+
     def _seconds(self, who: Who) -> float:
         return self.awaited().get(who, 0.0)
 
@@ -64,9 +71,10 @@ class Watch:
     def _overdue(self) -> dict[str, float]:
         """Return what has been waited for too long, and how long."""
         overdue = {name(who): s for who, s in self.awaited().items() if s >= OVERDUE}
-        silence = self._now() - self._latest
-        if not overdue and silence >= SILENCE + self._pace and self._ledger.waiting_for():
-            return {"a report of any agent": silence}  # they wait for one another: their logs say for whom
+        if not overdue and (silence := self.silence()) >= SILENCE:
+            return {
+                "a report of any agent": silence + self._pace
+            }  # they wait for one another: their logs say for whom
         return overdue
 
     def _look(self) -> list[int]:

@@ -48,10 +48,18 @@ class Run:
             self.watch.reported()
             self.ledger.ready()
 
-    def gauge(self) -> dict[str, float]:
-        """Return what the metrics say of all who are awaited."""
+    def silence(self) -> float | None:
+        """Return what the metrics say of how long nobody has reported."""
+        return self._shown().get_sample_value("edgefw_network_silence_seconds")
+
+    def _shown(self) -> CollectorRegistry:
         registry = CollectorRegistry()
         self.watch.show(ObserverMetrics(registry))
+        return registry
+
+    def gauge(self) -> dict[str, float]:
+        """Return what the metrics say of all who are awaited."""
+        registry = self._shown()
         return {
             sample.labels.get("agent", "broker"): sample.value
             for family in registry.collect()
@@ -166,6 +174,7 @@ def test_that_nobody_reports_is_said_after_longer_than_a_round(
         run.report(0, 1, 2, 3)
         await asyncio.sleep(pace + SILENCE - 0.5)
         assert said() == []
+        assert run.silence() == SILENCE - 0.5
         await asyncio.sleep(1)
         assert said() == [f"round 2 waits for a report of any agent ({pace + SILENCE:.0f} s)"]
         assert set(run.gauge().values()) == {0}  # none of them more than the others
@@ -182,6 +191,6 @@ def test_nobody_is_awaited_when_all_rounds_have_been_reported(said: Callable[[],
             run.go(who)
         await asyncio.sleep(100)
         assert said() == []
-        assert set(run.gauge().values()) == {0}
+        assert set(run.gauge().values()) == {run.silence()} == {0}
 
     watched(test)
