@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from waiting import PATIENCE, until
 
 from edgefw.cli import _parser, main
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 SCRIPT = str(Path(sys.executable).with_name("edgefw"))
 SMALL = ("--set", "data.source=synthetic", "--set", "data.samples=400", "--set", "algorithm.stop_after=6")
 LONG = ("--set", "data.source=synthetic", "--set", "data.samples=400", "--set", "algorithm.horizon=200000")
-PATIENCE = 60.0  # seconds; a run of LONG takes far longer
 
 
 def _commands(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -173,11 +172,9 @@ def started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    """Wait for something that a process brings about, which does not end before."""
+    until(lambda: condition() or process.poll() is not None)
+    assert process.poll() is None
 
 
 def test_an_interrupt_ends_a_run_at_once_and_removes_its_folder(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from admin_stand_in import AGENTS, Served, served
+from waiting import PATIENCE, until
 
 from edgefw.cli import main
 from edgefw.commands import admin_client
@@ -304,8 +305,8 @@ def watching(endpoint: Served) -> Iterator[Callable[..., subprocess.Popen[str]]]
         command = [sys.executable, "-m", "edgefw", "delay", "watch", *options]
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         started.append(subprocess.Popen(command, env={**os.environ, "EDGEFW_ADMIN": endpoint.url}, **pipes))
-        while not endpoint.call(len, endpoint.control.events.listeners):
-            assert started[-1].poll() is None
+        until(lambda: endpoint.call(len, endpoint.control.events.listeners) or started[-1].poll() is not None)
+        assert started[-1].poll() is None
         return started[-1]
 
     yield start
@@ -324,7 +325,7 @@ def test_watch_prints_events_until_it_is_interrupted(
     assert process.stdout.readline().split()[1:] == ["release", "agent=3", "round=17"]
     assert process.stdout.readline().split()[1:] == ["change", "what=add", "version=2"]
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=10)
+    _, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (130, "edgefw: interrupted\n")
 
 

@@ -11,18 +11,14 @@ import signal
 import subprocess
 import sys
 import termios
-import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from waiting import until
 
 from edgefw.records import AgentSummary, Summary
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = pytest.mark.xdist_group("machine")  # measures or fills the machine: one at a time
 
@@ -121,7 +117,7 @@ class Up:
         """Wait for the end; nothing of it may be left."""
         assert self._process is not None
         code = self._process.wait(60)
-        _until(lambda: not self.left())
+        until(lambda: not self.left())
         return code
 
     def left(self) -> list[int]:
@@ -165,13 +161,6 @@ def up(tmp_path: Path) -> Up:
     return Up(tmp_path)
 
 
-def _until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 40
-    while not condition():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.05)
-
-
 def test_a_run_ends_with_its_summary(up: Up) -> None:
     up.start({"agent-0": ("ends",), "agent-1": ("ends",), "observer": ("ends",)})
     assert up.end() == 0
@@ -199,7 +188,7 @@ def test_a_dead_service_is_named_and_the_rest_is_stopped(up: Up) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_stops_in_order_and_has_its_summary(up: Up, number: signal.Signals) -> None:
     up.start({})
-    _until(lambda: len(up.names("up")) == 4)
+    until(lambda: len(up.names("up")) == 4)
     up.signal(number)
     assert up.end() == 130
     assert up.names("down")[2:] == ["broker", "observer"]
@@ -210,7 +199,7 @@ def test_an_interrupted_run_stops_in_order_and_has_its_summary(up: Up, number: s
 
 def test_an_interrupt_while_services_start_leaves_nothing(up: Up) -> None:
     up.start({"observer": ("never-ready",)})
-    _until(lambda: "observer" in up.names("up"))
+    until(lambda: "observer" in up.names("up"))
     up.signal(signal.SIGINT)
     assert up.end() == 130
     assert "agent-0" not in up.names("up")
@@ -218,7 +207,7 @@ def test_an_interrupt_while_services_start_leaves_nothing(up: Up) -> None:
 
 def test_ctrl_c_at_the_terminal_is_for_the_parent_alone(up: Up) -> None:
     up.start({}, terminal=True)
-    _until(lambda: len(up.names("up")) == 4)
+    until(lambda: len(up.names("up")) == 4)
     up.press(b"\x03")
     shown = up.read_terminal()
     assert up.end() == 130
@@ -230,7 +219,7 @@ def test_ctrl_c_at_the_terminal_is_for_the_parent_alone(up: Up) -> None:
 
 def test_an_interrupt_does_not_hide_what_failed_before(up: Up) -> None:
     up.start({"agent-0": ("stubborn",), "agent-1": ("dies",)})
-    _until(lambda: up.names("ignored"))
+    until(lambda: up.names("ignored"))
     up.signal(signal.SIGINT)
     assert up.end() == 1
     assert "edgefw: agent-1 ended with exit code 3" in up.err()
@@ -238,9 +227,9 @@ def test_an_interrupt_does_not_hide_what_failed_before(up: Up) -> None:
 
 def test_a_second_interrupt_does_not_wait_for_anyone(up: Up) -> None:
     up.start({"agent-0": ("stubborn",)})
-    _until(lambda: len(up.names("up")) == 4)
+    until(lambda: len(up.names("up")) == 4)
     up.signal(signal.SIGINT)
-    _until(lambda: up.names("ignored"))
+    until(lambda: up.names("ignored"))
     up.signal(signal.SIGINT)
     assert up.end() == 130
     assert "observer" not in up.names("down")
@@ -249,7 +238,7 @@ def test_a_second_interrupt_does_not_wait_for_anyone(up: Up) -> None:
 def test_services_can_stay_up_after_the_run(up: Up) -> None:
     staying = ("ends", "stays")
     up.start({"agent-0": staying, "agent-1": staying, "observer": staying}, "--stay")
-    _until(lambda: "services stay up" in up.err())
+    until(lambda: "services stay up" in up.err())
     assert len(up.left()) == 4
     assert len(re.findall(r"(?:broker|observer|agent-\d): http://127\.0\.0\.1:\d+/metrics", up.err())) == 4
     up.signal(signal.SIGINT)

@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from containers import Project, running, until
+from containers import Project, running
+from waiting import until
 
 from edgefw.records import RunFolder
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from containers import Project, until
+from containers import Project
 from dashboards import dashboards, marks, queries
+from waiting import until
 
 from edgefw.records import RunFolder
 

@@ -13,7 +13,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
-from emulated import until
+from waiting import until
 
 from edgefw.scenario.load import dump, validate
 from edgefw.services.network.ports import loopback_places

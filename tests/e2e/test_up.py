@@ -9,7 +9,8 @@ import urllib.request
 from typing import TYPE_CHECKING
 
 import pytest
-from emulated import alive, until
+from emulated import alive
+from waiting import until
 
 from edgefw.services.network.scrape import parse
 

@@ -18,7 +18,7 @@ from edgefw.cluster.compose import GRAFANA, image, render
 from edgefw.scenario.load import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from edgefw.scenario.model import Scenario
@@ -30,15 +30,6 @@ def get(url): return r.urlopen("http://" + url, timeout=5).read().decode()
 places = [t for group in json.loads(get("127.0.0.1:9464/targets")) for t in group["targets"]]
 print(json.dumps({place: get(place + "/metrics") for place in ["observer:9464", *places]}))
 """
-
-
-def until(condition: Callable[[], Any], what: str, seconds: float = 60) -> float:
-    """Wait for something to come true; return the seconds that it took."""
-    begin = time.monotonic()
-    while not condition():
-        assert time.monotonic() < begin + seconds, f"not within {seconds:.0f} s: {what}"
-        time.sleep(0.1)
-    return time.monotonic() - begin
 
 
 class Project:

@@ -8,15 +8,15 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import psutil
+from waiting import until
 
 from edgefw.records import PlayRow, RunFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 SMALL: Mapping[str, object] = {
@@ -29,14 +29,6 @@ SMALL: Mapping[str, object] = {
     "algorithm.horizon": 50,
     "algorithm.stop_after": 10,
 }
-
-
-def until(condition: Callable[[], Any], seconds: float = 60) -> None:
-    """Wait for something to come true."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.05)
 
 
 def alive(processes: list[psutil.Process]) -> list[psutil.Process]:

@@ -74,15 +74,6 @@ async def flush(journal: SqliteJournal, version: int = 1) -> None:
     await journal.keep_plan(version, f"plan {version}")
 
 
-async def eventually(holds: Callable[[], bool]) -> None:
-    """Wait until something holds."""
-    for _ in range(1000):
-        if holds():
-            return
-        await asyncio.sleep(0.01)
-    raise TimeoutError
-
-
 def crash(path: Path, copy: Path) -> Path:
     """Copy an open journal's files as they are: what a machine would find after its broker was killed."""
     for suffix in ("", "-wal"):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 import pytest
 from prometheus_client import CollectorRegistry
+from waiting import PATIENCE
 
 from edgefw.scenario.load import validate
 from edgefw.services.broker.journal import open_journal
@@ -23,15 +24,13 @@ from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1 import broker_service_pb2_grpc as stubs
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine
+    from collections.abc import AsyncIterator, Coroutine
     from pathlib import Path
 
     from edgefw.scenario.model import Scenario
     from edgefw.services.broker.control import Control
     from edgefw.services.broker.hold import Hold
     from edgefw.services.broker.journal import Journal, Tuning
-
-PATIENCE = 20.0
 
 
 def scenario(
@@ -186,8 +185,3 @@ async def refusal(call: Any) -> grpc.aio.AioRpcError:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await call
     return caught.value
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    while not condition():  # noqa: ASYNC110 - a metric tells nobody that it has changed; run() bounds the wait
-        await asyncio.sleep(0.005)

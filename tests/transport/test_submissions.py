@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 import pytest
-from loopback_broker import broker, eventually, run, scenario
+from loopback_broker import broker, run, scenario
 from told_journal import ToldJournal
+from waiting import eventually
 
 from edgefw.errors import BrokerRefusalError, RunOverError
 from edgefw.transport import submissions as module

@@ -8,48 +8,53 @@ from typing import TYPE_CHECKING
 
 import grpc
 import pytest
-from loopback_broker import Client, broker, eventually, refusal, run, scenario
+from loopback_broker import Client, broker, refusal, run, scenario
 from told_journal import ToldJournal
+from waiting import eventually
 
+from edgefw.services.broker import edits
 from edgefw.services.broker.hold import Taken, WallHold
 from edgefw.services.broker.limits import limits_of
 from edgefw.services.broker.plan import scenario_plan
 from edgefw.transport.channel import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
+    from told_clock import Clock
+
     from edgefw.services.broker.hold import Hold
 
 
-def test_feedback_comes_by_due_time_never_early_with_its_bytes() -> None:
+def test_feedback_comes_by_due_time_never_early_with_its_bytes(clock: Clock) -> None:
     slow = {"type": "latency", "agents": [0], "trace": ["300ms", "200ms", "100ms"]}
 
     async def test() -> None:
         async with broker(scenario("wall", slow)) as client:
-            stream = await client.subscribe()
-            submitted = {}
+            stream, other = await client.subscribe(), await client.subscribe(1)
             payloads = {s: bytes(range(256)) * s for s in (1, 2, 3)}
             for s, payload in payloads.items():
-                submitted[s] = monotonic()
                 answer = await client.submit(s, payload)
                 assert answer.requested_delay == pytest.approx(0.4 - 0.1 * s)
                 assert not answer.dropped
-            assert client.sample("queue_depth", agent="0", state="pending") == 3
             for s in (3, 2, 1):
+                clock.advance(0.09)
+                await client.submit(s, agent=1)
+                assert (await other.next()).round == s  # whatever is due by now has been released
+                assert client.sample("queue_depth", agent="0", state="pending") == s
+                clock.advance(0.012)
                 delivery = await stream.next()
-                assert monotonic() - submitted[s] >= 0.4 - 0.1 * s
                 assert (delivery.round, delivery.payload) == (s, payloads[s])
                 assert delivery.requested_delay == pytest.approx(0.4 - 0.1 * s)
             assert client.sample("queue_depth", agent="0", state="due") == 3
-            assert client.sample("oldest_feedback_age_seconds", agent="0") > 0.3  # type: ignore[operator]
+            assert client.sample("oldest_feedback_age_seconds", agent="0") == pytest.approx(0.306)
             await stream.acknowledge(1, 2, 3)
             await eventually(lambda: client.sample("delivered_total", agent="0") == 3)
             assert client.sample("oldest_feedback_age_seconds", agent="0") == 0
             assert client.sample("accepted_total", agent="0") == 3
             assert client.sample("requested_delay_seconds", agent="0") == pytest.approx(0.1)
-            assert client.sample("lateness_seconds_count") == 3
+            assert client.sample("lateness_seconds_count") == 6
             assert client.sample("redelivered_total", agent="0") == 0
 
-    run(test())
+    clock.run(test())
 
 
 def test_agents_get_their_own_and_links_do_not_wait_for_each_other() -> None:
@@ -154,14 +159,11 @@ def test_what_is_dropped_never_comes_and_the_answer_says_so() -> None:
             stream = await client.subscribe()
             for s in range(1, 6):
                 assert (await client.submit(s)).dropped
-            await client.submit(1, agent=1)
-            other = await client.subscribe(1)
-            assert (await other.next()).round == 1  # all that could come has come
-            waiting = asyncio.create_task(stream.call.read())
-            await asyncio.sleep(0.05)
-            assert not waiting.done()
             assert client.sample("queue_depth", agent="0", state="pending") == 0
-            waiting.cancel()
+            await client.control.apply("remove", lambda plan, _: edits.remove(plan, 0, "delays-0"))
+            await client.submit(6)
+            assert (await stream.next()).round == 6  # nothing came before it
+            assert client.sample("lateness_seconds_count") == 1
         async with broker(scenario("rounds", {"type": "drop", "agents": [0]})) as client:
             for t in range(1, 6):
                 assert (await client.submit(t)).dropped

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 import pytest
-from loopback_broker import broker, eventually, refusal, run, scenario
+from loopback_broker import broker, refusal, run, scenario
 from told_journal import ToldJournal
+from waiting import eventually
 
 from edgefw.errors import JournalError
 from edgefw.services.broker import edits
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from loopback_broker import Client
+    from told_clock import Clock
 
     from edgefw.services.broker.plan import Moment, Plan
 
@@ -35,7 +37,7 @@ async def post(client: Client, body: dict[str, Any], agent: int | None = None) -
     return await client.control.apply("add", edit)
 
 
-def test_what_cannot_be_kept_is_refused_and_what_was_acknowledged_is_delivered() -> None:
+def test_what_cannot_be_kept_is_refused_and_what_was_acknowledged_is_delivered(clock: Clock) -> None:
     late = {"type": "latency", "latency": "150ms"}
 
     async def test() -> None:
@@ -48,16 +50,18 @@ def test_what_cannot_be_kept_is_refused_and_what_was_acknowledged_is_delivered()
             assert client.sample("rejected_total", agent="0", reason="full") == 1
             assert (client.hold.pending, client.hold.links[0].count) == (1, 1)
             stream = await client.subscribe()
+            clock.advance(0.151)
             assert (await stream.next()).round == 1
             await stream.acknowledge(1)
             await eventually(lambda: client.sample("delivered_total", agent="0") == 1)
             journal.full = False
             assert (await client.submit(2)).requested_delay == pytest.approx(0.15)
+            clock.advance(0.151)
             assert (await stream.next()).round == 2
             assert client.sample("accepted_total", agent="0") == 2
         assert {row.round: row.state for row in journal.rows()} == {1: State.DONE, 2: State.SENT}
 
-    run(test())
+    clock.run(test())
 
 
 def test_an_agent_waits_for_the_disk_and_gets_through() -> None:
@@ -154,7 +158,9 @@ def test_a_broker_whose_journal_fails_ends_with_its_error_and_agents_try_again()
     assert ended == [grpc.StatusCode.UNAVAILABLE]
 
 
-def test_a_journal_that_is_full_takes_more_when_feedback_has_been_delivered(tmp_path: Path) -> None:
+def test_a_journal_that_is_full_takes_more_when_feedback_has_been_delivered(
+    tmp_path: Path, clock: Clock
+) -> None:
     plan = scenario("wall", {"type": "latency", "latency": "1s"})
     room, big = Tuning(limit=400_000), bytes(50_000)
 
@@ -181,11 +187,13 @@ def test_a_journal_that_is_full_takes_more_when_feedback_has_been_delivered(tmp_
             assert (client.hold.links[0].count, len(client.hold.links[0].held)) == (kept, kept)
             assert not await fits(client, kept + 1)
             stream = await client.subscribe()
+            clock.advance(1.001)
             for s in range(1, kept + 1):
                 assert (await stream.next()).round == s
                 await stream.acknowledge(s)
-            while not await fits(client, kept + 1):  # noqa: ASYNC110 - a full broker tells nobody
-                await asyncio.sleep(0.02)
+            while not await fits(client, kept + 1):
+                clock.advance(0.02)  # what is done with is written when it has waited for company
+            clock.advance(1.001)
             assert (await stream.next()).payload == big
 
-    run(test())
+    clock.run(test())

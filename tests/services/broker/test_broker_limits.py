@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 import pytest
-from loopback_broker import broker, eventually, refusal, run, scenario
+from loopback_broker import broker, refusal, run, scenario
+from waiting import eventually
 
 from edgefw.errors import InputError
 from edgefw.services.broker import edits
@@ -16,6 +17,7 @@ from edgefw.transport.broker_client import BrokerClient
 
 if TYPE_CHECKING:
     from loopback_broker import Client
+    from told_clock import Clock
 
     from edgefw.services.broker.plan import Moment, Plan
 
@@ -39,7 +41,7 @@ async def post(client: Client, body: dict[str, Any], agent: int | None = None) -
     ],
 )
 def test_a_limit_refuses_what_is_one_too_many_and_keeps_the_rest(
-    limits: dict[str, int], agents: list[int], words: str
+    clock: Clock, limits: dict[str, int], agents: list[int], words: str
 ) -> None:
     late = {"type": "latency", "latency": "300ms"}
 
@@ -54,12 +56,13 @@ def test_a_limit_refuses_what_is_one_too_many_and_keeps_the_rest(
             again = await client.submit(1, bytes(400_000))  # it has this one
             assert again.requested_delay == pytest.approx(0.3)
             stream = await client.subscribe()
+            clock.advance(0.301)
             assert (await stream.next()).round == 1
             await eventually(lambda: client.hold.pending == 0)
             await client.submit(9, bytes(400_000))  # what has been released does not count
             assert client.sample("rejected_total", agent="0", reason="full") == 1
 
-    run(test())
+    clock.run(test())
 
 
 def test_one_full_link_does_not_hold_up_another() -> None:
@@ -75,17 +78,18 @@ def test_one_full_link_does_not_hold_up_another() -> None:
     run(test())
 
 
-def test_there_is_room_again_when_feedback_is_dropped() -> None:
+def test_there_is_room_again_when_feedback_is_dropped(clock: Clock) -> None:
     async def test() -> None:
         async with broker(scenario("wall", HOUR, limits={"link": 1})) as client:
             await client.submit(1)
             assert (await refusal(client.submit(2))).code() == FULL
             await post(client, {"type": "drop", "apply_to": "pending", "duration": "100ms"})
             assert client.hold.pending == 0
+            clock.advance(0.101)
             await eventually(lambda: len(client.control.plan.entries) == 1)  # it is over
             await client.submit(2)
 
-    run(test())
+    clock.run(test())
 
 
 def test_an_agent_waits_for_room_and_gets_through_in_order() -> None:

@@ -20,7 +20,8 @@ import psutil
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from loopback_broker import PATIENCE, refusal
+from loopback_broker import refusal
+from waiting import PATIENCE
 
 from edgefw.scenario.load import dump, validate
 from edgefw.scenario.units import parse_duration

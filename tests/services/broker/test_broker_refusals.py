@@ -7,7 +7,8 @@ from typing import Any
 
 import grpc
 import pytest
-from loopback_broker import PATIENCE, Client, broker, refusal, run, scenario
+from loopback_broker import Client, broker, refusal, run, scenario
+from waiting import PATIENCE
 
 from edgefw.services.broker import service as module
 from edgefw.transport.channel import LARGEST_PAYLOAD

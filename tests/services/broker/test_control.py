@@ -7,15 +7,16 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from loopback_broker import broker, eventually, run, scenario
+from loopback_broker import broker, run, scenario
 from prometheus_client import CollectorRegistry
 from told_journal import ToldJournal
+from waiting import eventually
 from work import steps
 
 from edgefw.errors import JournalFullError
 from edgefw.services.broker import edits
 from edgefw.services.broker.bodies import read_fault
-from edgefw.services.broker.control import Control
+from edgefw.services.broker.control import RETRY, Control
 from edgefw.services.broker.refusals import UnknownError
 from edgefw.services.broker.restore import make_or_restore
 from edgefw.telemetry.metrics import BrokerMetrics
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from loopback_broker import Client
+    from told_clock import Clock
 
     from edgefw.services.broker.admin.events import Event
     from edgefw.services.broker.admin.views import LinkState
@@ -107,7 +109,7 @@ def test_an_edit_that_is_refused_changes_nothing() -> None:
     run(test())
 
 
-def test_a_fault_may_be_over_while_its_removal_is_on_its_way_to_the_disk() -> None:
+def test_a_fault_may_be_over_while_its_removal_is_on_its_way_to_the_disk(clock: Clock) -> None:
     async def test() -> None:
         journal = ToldJournal()
         async with broker(scenario(), journal=journal) as client:
@@ -115,34 +117,36 @@ def test_a_fault_may_be_over_while_its_removal_is_on_its_way_to_the_disk() -> No
             await client.submit(1)
             journal.prompt = False
             removal = await begin(client, removing("short"))
-            await asyncio.sleep(0.15)  # the broker would remove it now, too
+            clock.advance(0.061)
+            await eventually(lambda: client.hold.pending == 0)  # it is over: the broker would remove it, too
             assert names(client) == ["short"]
-            assert client.hold.pending == 0  # and it holds nothing any more
             journal.commit()
             await removal
             assert names(client) == []
 
-    run(test())
+    clock.run(test())
 
 
-def test_a_fault_that_ends_does_not_undo_a_change_on_its_way_to_the_disk() -> None:
+def test_a_fault_that_ends_does_not_undo_a_change_on_its_way_to_the_disk(clock: Clock) -> None:
     async def test() -> None:
         journal = ToldJournal()
         async with broker(scenario(), journal=journal) as client:
             await client.control.apply("change", adding("short", duration="60ms"))
+            await client.submit(1)
             journal.prompt = False
             change = await begin(client, adding("long"))
-            await asyncio.sleep(0.15)
+            clock.advance(0.061)
+            await eventually(lambda: client.hold.pending == 0)  # it has let go of the feedback: it is over
             assert names(client) == ["short"]  # not kept, so not in force
             journal.prompt = True
             journal.commit()
             await change
             await eventually(lambda: names(client) == ["long"])
 
-    run(test())
+    clock.run(test())
 
 
-def test_a_fault_that_ends_while_the_disk_is_full_lets_go_at_once_and_is_removed_later() -> None:
+def test_a_fault_that_ends_while_the_disk_is_full_lets_go_at_once_and_is_removed_later(clock: Clock) -> None:
     async def test() -> None:
         journal = ToldJournal()
         async with broker(scenario(), journal=journal) as client:
@@ -150,15 +154,17 @@ def test_a_fault_that_ends_while_the_disk_is_full_lets_go_at_once_and_is_removed
             await client.submit(1)
             stream = await client.subscribe()
             journal.full = True
+            clock.advance(0.061)
             assert (await stream.next()).round == 1
             assert names(client) == ["short"]
             journal.full = False
+            clock.advance(RETRY)
             await eventually(lambda: names(client) == [])
             await client.submit(2)
             assert (await stream.next()).round == 2
         assert {row.version for row in journal.rows()} <= journal.crashed().plans.keys()
 
-    run(test())
+    clock.run(test())
 
 
 def test_what_was_due_before_a_change_is_not_held_by_it() -> None:
@@ -173,34 +179,35 @@ def test_what_was_due_before_a_change_is_not_held_by_it() -> None:
     run(test())
 
 
-def test_a_fault_that_begins_later_holds_what_is_pending_then() -> None:
+def test_a_fault_that_begins_later_holds_what_is_pending_then(clock: Clock) -> None:
     late = {"type": "latency", "latency": "400ms"}
 
     async def test() -> None:
         async with broker(scenario("wall", late)) as client:
             await client.submit(1)
             await client.control.apply("change", adding("slow", at="100ms"))
-            assert client.control.link(0).next_due < 0.5  # type: ignore[operator]
+            assert client.control.link(0).next_due == pytest.approx(0.4)
+            clock.advance(0.101)
             await eventually(lambda: client.control.link(0).next_due > 3000)  # type: ignore[operator]
 
-    run(test())
+    clock.run(test())
 
 
-def test_changes_and_releases_are_told_to_who_listens() -> None:
+def test_changes_and_releases_are_told_to_who_listens(clock: Clock) -> None:
     async def test() -> None:
         async with broker(scenario()) as client, client.control.events.subscribe() as listener:
             await client.control.apply("add", adding("a", type="latency", latency="50ms"))
             await client.submit(1)
-            told: list[Event] = []
-            while len(told) < 2:
-                told += await listener.take(1.0) or []
+            told: list[Event] = await listener.take(1.0) or []
+            clock.advance(0.051)
+            told += await listener.take(1.0) or []
             assert [(event.kind, event.data) for event in told] == [
                 ("change", {"what": "add", "version": 2, "before": 1}),
                 ("release", {"agent": 0, "round": 1, "requested_delay": told[1].data["requested_delay"]}),
             ]
             assert told[1].data["requested_delay"] == pytest.approx(0.05)
 
-    run(test())
+    clock.run(test())
 
 
 def test_a_link_is_shown_as_it_is() -> None:

@@ -12,7 +12,6 @@ from journal_files import (
     DIGEST,
     commits,
     crash,
-    eventually,
     flush,
     journal_at,
     looped,
@@ -20,6 +19,7 @@ from journal_files import (
     opened,
     record,
 )
+from waiting import eventually
 
 from edgefw.errors import InputError, JournalError
 from edgefw.services.broker.journal import MemoryJournal, Restored, State, Tuning, open_journal

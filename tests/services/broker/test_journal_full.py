@@ -9,7 +9,8 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from journal_files import commits, crash, eventually, flush, journal_at, looped, metrics, opened, record
+from journal_files import commits, crash, flush, journal_at, looped, metrics, opened, record
+from waiting import eventually
 
 from edgefw.errors import JournalFullError
 from edgefw.services.broker.journal import State, Tuning

@@ -23,6 +23,8 @@ from edgefw.services.broker.restore import make_or_restore
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from told_clock import Clock
+
     from edgefw.scenario.model import Scenario
     from edgefw.services.broker.plan import Moment, Plan
 
@@ -176,7 +178,7 @@ def test_an_answer_that_a_crash_has_cut_short_is_given_again() -> None:
     run(test())
 
 
-def test_what_a_drop_takes_at_the_restart_is_gone_for_good() -> None:
+def test_what_a_drop_takes_at_the_restart_is_gone_for_good(clock: Clock) -> None:
     late = {"type": "latency", "latency": "200ms"}
     drop = {"type": "drop", "apply_to": "pending", "at": "50ms", "name": "thief"}
     plan = scenario("wall", late, drop, agents=1, rounds=T)
@@ -186,7 +188,7 @@ def test_what_a_drop_takes_at_the_restart_is_gone_for_good() -> None:
         async with broker(plan, journal=journal) as client:
             await client.submit(1)
             left = journal.crashed()
-        await asyncio.sleep(0.1)  # the drop begins while no broker is there
+        clock.advance(0.1)  # the drop begins while no broker is there
         again = ToldJournal(left)
         async with broker(plan, journal=again) as client:
             assert (client.hold.pending, client.hold.links[0].lost) == (0, 1)
@@ -196,28 +198,30 @@ def test_what_a_drop_takes_at_the_restart_is_gone_for_good() -> None:
             assert not (await client.submit(1)).requested_delay  # it was taken, and is not taken again
             assert client.hold.pending == 0
 
-    run(test())
+    clock.run(test())
 
 
-@pytest.mark.parametrize("clock", ["wall", "rounds"])
-def test_a_broker_that_was_stopped_goes_on_from_its_journal(tmp_path: Path, clock: str) -> None:
-    late = {"type": "rounds", "rounds": 3} if clock == "rounds" else {"type": "latency", "latency": "300ms"}
-    plan = scenario(clock, late, agents=2, rounds=T)
+@pytest.mark.parametrize("by", ["wall", "rounds"])
+def test_a_broker_that_was_stopped_goes_on_from_its_journal(tmp_path: Path, clock: Clock, by: str) -> None:
+    late = {"type": "rounds", "rounds": 3} if by == "rounds" else {"type": "latency", "latency": "300ms"}
+    plan = scenario(by, late, agents=2, rounds=T)
 
     async def test() -> None:
         async with broker(plan, folder=tmp_path) as client:
             for s in (1, 2):
                 await client.submit(s)
+                clock.advance(0.01)
             await client.submit(1, agent=1)
         async with broker(plan, folder=tmp_path) as client:
             assert [link.pending for link in client.hold.links] == [2, 1]
-            assert (await client.submit(2)).requested_delay == pytest.approx(3 if clock == "rounds" else 0.3)
+            assert (await client.submit(2)).requested_delay == pytest.approx(3 if by == "rounds" else 0.3)
             await client.submit(3)
-            if clock == "rounds":
+            if by == "rounds":
                 assert await client.collect(3) == [1]
             else:
                 stream = await client.subscribe()
+                clock.advance(0.301)
                 got = [await stream.next() for _ in range(3)]
                 assert [each.payload for each in got] == [b"feedback %d of 0" % s for s in (1, 2, 3)]
 
-    run(test())
+    clock.run(test())

@@ -6,12 +6,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from waiting import until
 
 from edgefw.services.network import supervisor as module
 from edgefw.services.network.ports import loopback_places
@@ -70,13 +70,6 @@ def _alive(pids: list[int]) -> list[int]:
     return [
         pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     ]
-
-
-def _until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.05)
 
 
 def test_services_stop_in_the_reverse_order_of_their_groups(bench: Bench) -> None:
@@ -194,12 +187,12 @@ def test_one_that_ignores_sigterm_is_killed_with_all_that_it_started(
     async def scenario(supervisor: Supervisor) -> None:
         await supervisor.start([bench.command("agent-0", "stubborn", "parent")])
         await supervisor.ready(READY)
-        _until(lambda: len(bench.pids()) == 2)
+        until(lambda: len(bench.pids()) == 2)
 
     with pytest.raises(ServiceError, match="agent-0 did not end within"):
         bench.run(scenario)
     assert bench.events("ignored") == ["agent-0"]
-    _until(lambda: not _alive(bench.pids()))
+    until(lambda: not _alive(bench.pids()))
 
 
 def test_hurry_ends_everything_without_waiting(bench: Bench) -> None:
@@ -228,12 +221,12 @@ def test_services_do_not_outlive_a_supervisor_that_is_killed(bench: Bench, tmp_p
     )
     parent = subprocess.Popen([sys.executable, str(script)])
     loading = tmp_path / "logs" / "agent-1.log"
-    _until(lambda: len(bench.pids()) == 3 and loading.exists() and loading.stat().st_size > 0)
+    until(lambda: len(bench.pids()) == 3 and loading.exists() and loading.stat().st_size > 0)
     everyone = [child.pid for child in psutil.Process(parent.pid).children(recursive=True)]
     assert len(everyone) == 4
     parent.kill()
     parent.wait(10)
-    _until(lambda: not _alive(everyone))
+    until(lambda: not _alive(everyone))
     assert bench.events("down") == ["broker"]  # it was given the time to end well
 
 

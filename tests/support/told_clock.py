@@ -1,0 +1,52 @@
+"""A clock that stands still until a test moves it: an event loop's, and that of the broker's modules.
+
+What the clock brings about happens in the loop's next rounds. So wait for it as for anything else; and to see
+that something does not happen, wait for something else that the same moment brings about.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    import pytest
+
+MODULES = ("control", "intake", "release", "restore", "service")
+
+
+class Clock:
+    """It begins with the present, since a journal relates it to real time."""
+
+    def __init__(self) -> None:
+        self.now = time.monotonic()
+
+    def monotonic(self) -> float:
+        """Tell the time, as the function of that name does."""
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += seconds
+
+    def run(self, test: Coroutine[Any, Any, None]) -> None:
+        """Run a test in a loop that goes by this clock."""
+        with asyncio.Runner(loop_factory=lambda: _Loop(self)) as runner:
+            runner.run(test)
+
+    def tell_broker(self, patch: pytest.MonkeyPatch) -> None:
+        """Let brokers of this process go by this clock."""
+        for module in MODULES:
+            patch.setattr(f"edgefw.services.broker.{module}.monotonic", self.monotonic)
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._told = clock
+
+    def time(self) -> float:
+        return self._told.now
