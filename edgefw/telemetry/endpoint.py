@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from edgefw.telemetry.room import Room
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -20,16 +22,22 @@ if TYPE_CHECKING:
     Targets = Callable[[], list[dict[str, Any]]]
 
 _LONGEST_REQUEST = 16_384
-_PATIENCE = 5.0
+_PATIENCE = 5.0  # seconds for a whole exchange: a client that neither asks nor reads is not waited for
+_CONNECTIONS = 64
 
 
 class Endpoint:
     """Answers GET /metrics, GET /healthz and, where there are `targets`, GET /targets."""
 
     def __init__(
-        self, registry: CollectorRegistry, healthy: Callable[[], bool], targets: Targets | None = None
+        self,
+        registry: CollectorRegistry,
+        healthy: Callable[[], bool],
+        targets: Targets | None = None,
+        patience: float = _PATIENCE,
     ) -> None:
         self._registry, self._healthy, self._targets = registry, healthy, targets
+        self._patience, self._room = patience, Room(_CONNECTIONS)
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> int:
@@ -39,21 +47,25 @@ class Endpoint:
         return bound
 
     async def stop(self) -> None:
-        """Stop listening."""
+        """Stop listening, and end what is under way."""
         if self._server is not None:
             self._server.close()
+            self._room.clear()
             await self._server.wait_closed()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._room.enter(writer.transport)
+        writer.transport.set_write_buffer_limits(high=0)  # an answer is written when all of it is
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(self._patience):
                 head = await reader.readuntil(b"\r\n\r\n")
-            writer.write(self._respond(head.split(b"\r\n", 1)[0].decode("latin-1")))
-            await writer.drain()
+                writer.write(self._respond(head.split(b"\r\n", 1)[0].decode("latin-1")))
+                await writer.drain()
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
-            pass  # a client that went away, or that speaks no HTTP: nobody is left to be told
+            writer.transport.abort()  # it went away, speaks no HTTP or does not read: nobody is to be told
         finally:
             writer.close()
+            self._room.leave(writer.transport)
 
     def _respond(self, request_line: str) -> bytes:
         method, _, rest = request_line.partition(" ")

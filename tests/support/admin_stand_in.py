@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import uvloop
 from prometheus_client import CollectorRegistry, Counter
 
 from edgefw.services.broker.admin.app import make_app
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from fastapi import FastAPI
+
+    from edgefw.services.broker.admin.connection import Bounds
 
 AGENTS = 8
 
@@ -85,9 +88,9 @@ class StandIn:
 class Served:
     """An endpoint that is served in a thread of its own, at `url`."""
 
-    def __init__(self, control: StandIn, token: str | None = None) -> None:
-        self.control, self._token = control, token
-        self._loop = asyncio.new_event_loop()
+    def __init__(self, control: StandIn, token: str | None = None, bounds: Bounds | None = None) -> None:
+        self.control, self._token, self._bounds = control, token, bounds
+        self._loop = uvloop.new_event_loop()  # as in a service
         self._thread = threading.Thread(target=self._loop.run_forever)
         self.url = ""
 
@@ -101,7 +104,7 @@ class Served:
 
     def start(self) -> None:
         self._thread.start()
-        self._server = AdminServer(self.control.app(self._token, frozenset()), "127.0.0.1", 0)
+        self._server = AdminServer(self.control.app(self._token, frozenset()), "127.0.0.1", 0, self._bounds)
         port = asyncio.run_coroutine_threadsafe(self._server.start(), self._loop).result(10)
         self.url = f"http://127.0.0.1:{port}"
 
@@ -115,9 +118,9 @@ class Served:
 
 
 @contextmanager
-def served(clock: str = "wall", token: str | None = None) -> Iterator[Served]:
+def served(clock: str = "wall", token: str | None = None, bounds: Bounds | None = None) -> Iterator[Served]:
     """Serve a stand-in while the block runs."""
-    endpoint = Served(StandIn(clock), token)
+    endpoint = Served(StandIn(clock), token, bounds)
     endpoint.start()
     try:
         yield endpoint

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from edgefw.errors import EdgefwError
 from edgefw.services.broker.admin.answers import encoded, finite
 
 if TYPE_CHECKING:
@@ -16,10 +15,6 @@ if TYPE_CHECKING:
 KINDS = ("change", "release")
 MOST_LISTENERS = 64
 MOST_WAITING = 1024  # events that one listener may be behind
-
-
-class TooManyListenersError(EdgefwError):
-    """There is no room for another listener."""
 
 
 class Event:
@@ -36,10 +31,14 @@ class Event:
 
 
 class Listener:
-    """One who listens, from `async with` to its end: one that is slow loses the oldest and is told so."""
+    """One who listens, from `async with` to its end: one that is slow loses the oldest and is told so.
 
-    def __init__(self, hub: Events, kinds: frozenset[str]) -> None:
-        self._hub, self._kinds = hub, kinds
+    `client` is where it listens from: who has most listeners gives way where there is no room.
+    """
+
+    def __init__(self, hub: Events, kinds: frozenset[str], client: str) -> None:
+        self._hub, self._kinds, self.client = hub, kinds, client
+        self._over = False
         self._waiting: deque[Event] = deque()
         self._lost = 0
         self._awake = asyncio.Event()
@@ -63,22 +62,22 @@ class Listener:
         self._waiting.append(event)
         self._awake.set()
 
-    def wake(self) -> None:
-        """Let `take` look again."""
+    def end(self) -> None:
+        """Let `take` tell that it is over."""
+        self._over = True
+        self._waiting.clear()
         self._awake.set()
 
     async def take(self, patience: float) -> list[Event] | None:
-        """Return what has happened since; nothing if that takes too long; None once the hub is closed."""
-        if not self._waiting and not self._hub.closed:
+        """Return what has happened since; nothing if that takes too long; None once it is over."""
+        if not self._waiting and not self._over:
             self._awake.clear()
             try:
                 async with asyncio.timeout(patience):
                     await self._awake.wait()
             except TimeoutError:
                 return []
-        if self._hub.closed:
-            return None
-        return self._all()
+        return None if self._over else self._all()
 
     def _all(self) -> list[Event]:
         events = list(self._waiting)
@@ -94,8 +93,8 @@ class Events:
 
     def __init__(self) -> None:
         self._number = 0
-        self.closed = False
-        self.listeners: set[Listener] = set()
+        self._closed = False
+        self.listeners: dict[Listener, None] = {}  # who came first stands first
 
     def publish(self, kind: str, data: dict[str, Any]) -> None:
         """Tell everyone who listens; next to nothing if nobody does."""
@@ -105,22 +104,32 @@ class Events:
             for listener in self.listeners:
                 listener.offer(event)
 
-    def subscribe(self, kinds: Collection[str] = KINDS) -> Listener:
+    def subscribe(self, kinds: Collection[str] = KINDS, client: str = "") -> Listener:
         """Return a listener to events of these kinds."""
-        return Listener(self, frozenset(kinds))
+        return Listener(self, frozenset(kinds), client)
 
     def close(self) -> None:
         """End every listener's stream, and those to come."""
-        self.closed = True
+        self._closed = True
         for listener in self.listeners:
-            listener.wake()
+            listener.end()
 
     def enter(self, listener: Listener) -> None:
-        """Add a listener, if there is room."""
+        """Add a listener. A newcomer gets in: where there is no room, another's stream ends."""
         if len(self.listeners) >= MOST_LISTENERS:
-            raise TooManyListenersError(f"{MOST_LISTENERS} listen already: end one of them first")
-        self.listeners.add(listener)
+            self._give_way()
+        self.listeners[listener] = None
+        if self._closed:
+            listener.end()
 
     def leave(self, listener: Listener) -> None:
         """Remove a listener."""
-        self.listeners.discard(listener)
+        self.listeners.pop(listener, None)
+
+    def _give_way(self) -> None:
+        """End the oldest listener of the client that has most of them."""
+        counts = Counter(listener.client for listener in self.listeners)
+        most = max(counts.values())
+        oldest = next(listener for listener in self.listeners if counts[listener.client] == most)
+        self.leave(oldest)
+        oldest.end()

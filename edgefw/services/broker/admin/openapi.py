@@ -57,7 +57,8 @@ _CUT = f"Of a trace only the first {SHOWN_TRACE} values are shown here: GET /pla
 _STREAM = (
     "Server-sent events: `change` (the plan has another version) and `release` (feedback came due). A "
     "comment shows now and then that the stream stands. A reader that is too slow loses the oldest and gets "
-    f"a `lost` event with their count. At most {MOST_LISTENERS} may listen."
+    "a `lost` event with their count; the stream of one that does not read at all is ended. "
+    f"{MOST_LISTENERS} may listen: for one more, the oldest stream of the client that has most of them ends."
 )
 
 CALLS = (
@@ -143,7 +144,7 @@ CALLS = (
         "/events",
         "events",
         "Changes and releases as they come",
-        refusals=(400, 503),
+        refusals=(400,),
         media="text/event-stream",
         about=_STREAM,
     ),

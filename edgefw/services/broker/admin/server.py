@@ -6,12 +6,15 @@ import asyncio
 import socket
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
 from edgefw.errors import InputError
+from edgefw.services.broker.admin.connection import BoundedConnection, Bounds
 from edgefw.services.broker.admin.guard import is_loopback
+from edgefw.telemetry.room import Room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,11 +67,15 @@ class _Server(uvicorn.Server):
 class AdminServer:
     """Serves an app (see `make_app`) between `start` and `stop`."""
 
-    def __init__(self, app: FastAPI, host: str, port: int) -> None:
+    def __init__(self, app: FastAPI, host: str, port: int, bounds: Bounds | None = None) -> None:
         self._app, self._host, self._asked = app, host, port
+        bounds = bounds or Bounds()
+        connection: Any = partial(BoundedConnection, bounds, Room(bounds.connections))
         config = uvicorn.Config(
             app,
             access_log=False,
+            h11_max_incomplete_event_size=bounds.head,
+            http=connection,
             lifespan="off",
             log_config=None,
             log_level="warning",

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from edgefw.services.broker.admin.answers import failure
-from edgefw.services.broker.admin.events import Events, Listener, TooManyListenersError
-
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from starlette.types import Receive, Scope, Send
+
+    from edgefw.services.broker.admin.events import Events, Listener
 
 HEARTBEAT = 15.0  # seconds of silence after which a comment shows that the stream still stands
 PAUSE = 0.02  # seconds between two writes: a thousand events a second travel in fifty pieces
@@ -32,11 +31,9 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until one side has had enough."""
-        try:
-            async with self._events.subscribe(self._kinds) as listener:
-                await self._serve(listener, receive, send)
-        except TooManyListenersError as error:
-            await failure(503, str(error))(scope, receive, send)
+        client = (scope.get("client") or ("", 0))[0]
+        async with self._events.subscribe(self._kinds, client) as listener:
+            await self._serve(listener, receive, send)
 
     async def _serve(self, listener: Listener, receive: Receive, send: Send) -> None:
         head = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from admin_stand_in import StandIn, ask, served
+from admin_stand_in import served
 
 from edgefw.services.broker.admin import events, stream
-from edgefw.services.broker.admin.events import MOST_LISTENERS, MOST_WAITING, Events, TooManyListenersError
+from edgefw.services.broker.admin.events import MOST_LISTENERS, MOST_WAITING, Events
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,17 +54,21 @@ def test_a_slow_listener_loses_the_oldest_and_is_told() -> None:
     asyncio.run(test())
 
 
-def test_there_is_room_for_so_many_listeners() -> None:
+def test_a_newcomer_gets_in_and_the_oldest_of_whoever_has_most_gives_way() -> None:
     async def test() -> None:
         hub = Events()
-        listeners = [hub.subscribe() for _ in range(MOST_LISTENERS)]
-        for listener in listeners:
+        alone, *greedy = [
+            hub.subscribe(client="a"),
+            *(hub.subscribe(client="b") for _ in range(MOST_LISTENERS - 1)),
+        ]
+        for listener in (alone, *greedy):
             await listener.__aenter__()
-        with pytest.raises(TooManyListenersError):
-            await hub.subscribe().__aenter__()
-        await listeners[0].__aexit__()
-        async with hub.subscribe():
-            pass
+        async with hub.subscribe(client="c") as newcomer:
+            assert len(hub.listeners) == MOST_LISTENERS
+            hub.publish("change", {})
+            assert await greedy[0].take(60) is None
+            for listener in (alone, newcomer, *greedy[1:]):
+                assert len(await listener.take(60) or []) == 1
 
     asyncio.run(test())
 
@@ -145,14 +149,3 @@ def test_a_reader_that_goes_is_forgotten_and_a_server_that_stops_ends_streams() 
         with listening(endpoint) as lines:
             endpoint.stop()
             assert list(lines) == [""]
-
-
-def test_one_too_many_is_refused() -> None:
-    async def fill(hub: Events) -> None:
-        for _ in range(MOST_LISTENERS):
-            await hub.subscribe().__aenter__()
-
-    control = StandIn()
-    asyncio.run(fill(control.events))
-    answer = ask(control, "GET", "/events")
-    assert (answer.status_code, answer.json()["status"]) == (503, 503)
