@@ -201,6 +201,11 @@ class ObserverMetrics:
         self.gap = Gauge(
             "edgefw_network_comparator_gap", "How far the comparator may be off.", registry=registry
         )
+        self.comparator_failures = Counter(
+            "edgefw_network_comparator_failures_total",
+            "How often the search for the best fixed point has failed; the run goes on without it.",
+            registry=registry,
+        )
         self.round = Gauge("edgefw_network_round", "The last round scored for all agents.", registry=registry)
         self.agent_awaited = Gauge(
             "edgefw_network_agent_awaited_seconds",

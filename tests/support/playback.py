@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
+import urllib.request
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import grpc
+from prometheus_client.parser import text_string_to_metric_families
 
 from edgefw.core.lockstep import sweep
 from edgefw.core.messages import Feedback, Play, observe
@@ -24,7 +27,7 @@ from edgefw.v1 import observer_service_pb2 as pb
 from edgefw.v1 import observer_service_pb2_grpc
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
     from edgefw.scenario.setup import Setup
@@ -183,3 +186,29 @@ async def listening(place: Place) -> None:
     """Wait until a server accepts connections."""
     async with asyncio.timeout(DEADLINE), grpc.aio.insecure_channel(place.address) as channel:
         await channel.channel_ready()
+
+
+async def metrics_of(place: Place) -> dict[str, float]:
+    """Return what a service exports, by name; of several series with one name, the last."""
+    families = text_string_to_metric_families(await asyncio.to_thread(_get, place, "/metrics"))
+    return {sample.name: sample.value for family in families for sample in family.samples}
+
+
+async def targets_of(place: Place) -> dict[str, str]:
+    """Return the jobs that Prometheus finds at an observer's, by where their metrics are."""
+    groups = json.loads(await asyncio.to_thread(_get, place, "/targets"))
+    return {target: group["labels"]["job"] for group in groups for target in group["targets"]}
+
+
+def _get(place: Place, path: str) -> str:
+    url = f"http://{place.host}:{place.metrics_port}{path}"
+    with urllib.request.urlopen(url, timeout=DEADLINE) as response:
+        text: str = response.read().decode()
+    return text
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that nobody tells of."""
+    async with asyncio.timeout(DEADLINE):
+        while not condition():  # noqa: ASYNC110 - nobody does
+            await asyncio.sleep(0.01)

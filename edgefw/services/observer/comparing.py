@@ -60,9 +60,11 @@ def main(scenario_path: str) -> None:
 
 
 def _listen(requests: queue.SimpleQueue[Request | None]) -> None:
-    for line in sys.stdin:
-        requests.put(Request(**json.loads(line)))
-    requests.put(None)
+    try:
+        for line in sys.stdin:
+            requests.put(Request(**json.loads(line)))
+    finally:
+        requests.put(None)  # also after a line that an observer left half written as it died
 
 
 class _Search:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from edgefw.problem.feasible.base import Real
     from edgefw.scenario.setup import Setup
 
+_FAR_OUT = 1000.0  # times the set's largest norm: a play that is out by less is scored, and named
+_LARGEST_LOGIT = 1e15
+
 
 @dataclass(frozen=True, eq=False)
 class RoundScore:
@@ -56,6 +59,14 @@ def score_round(setup: Setup, t: int, points: Sequence[Real]) -> RoundScore:
         consensus_distance(points),
         tuple(np.flatnonzero(~inside).tolist()),
     )
+
+
+def largest_play(setup: Setup) -> float:
+    """Return the norm above which a play is not scored: far out of the set, or its loss might overflow.
+
+    A logit is at most this times the largest norm of a sample: its square, added up, is still a float32.
+    """
+    return min(_FAR_OUT * setup.feasible.max_norm, _LARGEST_LOGIT / max(setup.dataset.max_norm(), 1.0))
 
 
 def fixed_point_losses(setup: Setup, point: Real) -> NDArray[np.float64]:

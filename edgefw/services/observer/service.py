@@ -6,6 +6,7 @@ import asyncio
 import logging
 import math
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,8 +23,8 @@ from edgefw.services.observer.comparator import ComparatorProcess
 from edgefw.services.observer.joining import Joining
 from edgefw.services.observer.ledger import Ledger, Reported, lateness
 from edgefw.services.observer.recording import Recorder, progress, restore
-from edgefw.services.observer.scoring import Certificate, RoundScore, Scoreboard
-from edgefw.services.observer.streams import SERVICE_NAME, ReportServicer
+from edgefw.services.observer.scoring import Certificate, RoundScore, Scoreboard, largest_play
+from edgefw.services.observer.streams import SERVICE_NAME, Expected, ReportServicer
 from edgefw.services.observer.watch import Watch
 from edgefw.services.runtime import Server, Stop, run_service
 from edgefw.telemetry.metrics import ObserverMetrics, new_registry
@@ -105,9 +106,7 @@ class Observer:
         self._watch = Watch(self._ledger, attendance, pace_seconds(setup.scenario), self._now)
         self._watch.show(self._metrics)
         self._streams = ReportServicer(
-            identity,
-            setup.n,
-            setup.feasible.shape,
+            Expected(identity, setup.n, setup.feasible.shape, largest_play(setup)),
             self._take,
             self._metrics,
             self._joining.serve,
@@ -123,20 +122,20 @@ class Observer:
 
     async def serve(self, listen: Place, stop: Stop, *, stay: bool) -> None:
         """Listen, record until all rounds are complete or `stop` is set, conclude."""
-        comparator = ComparatorProcess(self._folder.scenario_path, self._found)
-        stopping = asyncio.create_task(_pass_on(stop, self._over))
-        try:
+        comparator = ComparatorProcess(
+            self._folder.scenario_path, self._setup.rounds, self._found, self._metrics.comparator_failures.inc
+        )
+        async with AsyncExitStack() as closing:  # each is closed, whatever becomes of the others
+            closing.callback(self._thread.shutdown)
+            closing.push_async_callback(self._on_thread, self._recorder.close)
+            closing.push_async_callback(comparator.close)
+            closing.callback(asyncio.create_task(_pass_on(stop, self._over)).cancel)
             await comparator.start()  # before gRPC has threads, which a fork would trouble
             await self._on_thread(self._recorder.open)
             self._wall_before = restore(self._folder, self._ledger, self._board)
             self._joining.started = self._board.rounds > 0
             self._show()
             await self._listen(listen, comparator, self._over, stay=stay)
-        finally:
-            stopping.cancel()
-            await comparator.close()
-            await self._on_thread(self._recorder.close)
-            self._thread.shutdown()
 
     async def _listen(self, listen: Place, comparator: ComparatorProcess, stop: Stop, *, stay: bool) -> None:
         server = Server(self._registry, self._attendance.targets)

@@ -6,9 +6,11 @@ import asyncio
 import logging
 import math
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import grpc
+import numpy as np
 
 from edgefw.errors import WireError
 from edgefw.records import content_hash, play_bytes
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from edgefw.core.messages import Score
+    from edgefw.problem.feasible.base import Real
     from edgefw.services.observer.attendance import Attendance
     from edgefw.telemetry.metrics import ObserverMetrics
 
@@ -33,10 +36,21 @@ _STATUS = {
     "ahead": grpc.StatusCode.RESOURCE_EXHAUSTED,
     "replaced": grpc.StatusCode.ABORTED,
 }  # by the reason of a WireError; any other one is an argument that is wrong
+_LARGEST_COUNT = 2**63 - 1  # what a database keeps as an integer
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What reports have to fit: the run, its agents 0..n-1, the shape (C, m) and the norm of their plays."""
+
+    digest: str
+    n: int
+    shape: tuple[int, int]
+    largest: float  # norm of a play
 
 
 class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
-    """Takes the reports of n agents whose plays are of `shape` (C, m).
+    """Takes the reports of the agents of a run.
 
     `take` is handed every report and returns the score if it is known already; others come by `answer`. An
     agent counts as there for as long as its stream stands.
@@ -44,15 +58,13 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
 
     def __init__(
         self,
-        digest: str,
-        n: int,
-        shape: tuple[int, int],
+        expected: Expected,
         take: Callable[[Reported], Score | None],
         metrics: ObserverMetrics,
         join: Callable[[Any, Any], Awaitable[None]],
         attendance: Attendance,
     ) -> None:
-        self._digest, self._n, self._shape, self._take, self._metrics = digest, n, shape, take, metrics
+        self._expected, self._take, self._metrics = expected, take, metrics
         self._join, self._attendance = join, attendance
         self._streams: dict[int, _Stream] = {}  # by agent
 
@@ -115,24 +127,23 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
     def _welcome(self, request: Any) -> int:
         if request is None or request.WhichOneof("content") != "reporter":
             raise WireError("missing", "the first message has to name the reporter")
-        reporter = request.reporter
-        if reporter.scenario_digest != self._digest:
+        reporter, expected = request.reporter, self._expected
+        if reporter.scenario_digest != expected.digest:
             raise WireError(
                 "digest",
                 f"agent {reporter.agent} runs scenario {reporter.scenario_digest[:64]!r}, "
-                f"the observer {self._digest!r}",
+                f"the observer {expected.digest!r}",
             )
-        if reporter.agent >= self._n:
-            raise WireError("agent", f"there is no agent {reporter.agent}: agents are 0 to {self._n - 1}")
+        if reporter.agent >= expected.n:
+            raise WireError("agent", f"there is no agent {reporter.agent}: agents are 0 to {expected.n - 1}")
         return int(reporter.agent)
 
     def _decode(self, agent: int, request: Any) -> Reported:
         if request.WhichOneof("content") != "play":
             raise WireError("missing", f"agent {agent} sent a message that is no play")
         play = request.play
-        point = decode_array(play.point, self._shape)
-        if not math.isfinite(play.local_loss):
-            raise WireError("not_finite", f"the local loss of round {play.round} is {play.local_loss}")
+        point = decode_array(play.point, self._expected.shape)
+        _check_ranges(play, point, self._expected.largest)
         return Reported(
             agent=agent,
             round=play.round,
@@ -186,6 +197,19 @@ class _Stream:
     def _end_if_done(self) -> None:
         if self._reported_all and not self.owed:
             self.end()
+
+
+def _check_ranges(play: Any, point: Real, largest: float) -> None:
+    """Refuse numbers that nobody could score or record."""
+    if not math.isfinite(play.local_loss):
+        raise WireError("not_finite", f"the local loss of round {play.round} is {play.local_loss}")
+    norm = float(np.linalg.norm(point.astype(np.float64)))  # a square of a float32 may be no float32
+    if norm > largest:
+        raise WireError("range", f"the play of round {play.round} has norm {norm:.3g}, above {largest:.3g}")
+    if play.outstanding > play.round:
+        raise WireError("range", f"{play.outstanding} feedbacks are outstanding after {play.round} rounds")
+    if max(play.messages, play.bytes) > _LARGEST_COUNT:
+        raise WireError("range", f"{play.messages} messages and {play.bytes} bytes cannot have been sent")
 
 
 def _arrivals(play: Any) -> tuple[int, ...]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import urllib.request
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +23,7 @@ from edgefw.services.observer import joining as module
 from edgefw.services.observer import service as observer
 from edgefw.services.observer.attendance import Attendance
 from edgefw.services.observer.joining import Joining
-from edgefw.services.observer.streams import SERVICE_NAME, ReportServicer
+from edgefw.services.observer.streams import SERVICE_NAME, Expected, ReportServicer
 from edgefw.telemetry.metrics import ObserverMetrics
 from edgefw.transport.joining import Joined, JoinError, join
 from edgefw.transport.server import GrpcServer
@@ -54,10 +52,7 @@ class Run:
     async def targets(self) -> dict[str, str]:
         """Return the jobs that Prometheus finds, by where their metrics are."""
         assert self.place is not None
-        url = f"http://{self.place.host}:{self.place.metrics_port}/targets"
-        with await asyncio.to_thread(urllib.request.urlopen, url, timeout=DEADLINE) as response:
-            groups = json.load(response)
-        return {target: group["labels"]["job"] for group in groups for target in group["targets"]}
+        return await playback.targets_of(self.place)
 
     async def join(self, agent: int | None = None, address: str | None = None) -> Joined:
         where = address or ("broker:1" if agent is None else f"agent-{agent}:1")
@@ -82,7 +77,8 @@ async def joining() -> AsyncIterator[tuple[Run, Joining]]:
     attendance = Attendance(N, asyncio.get_running_loop().time)
     members = Joining(setup, "digest/run", attendance, again=None)
     metrics = ObserverMetrics(CollectorRegistry())
-    servicer = ReportServicer("digest/run", N, (1, 1), lambda _: None, metrics, members.serve, attendance)
+    expected = Expected("digest/run", N, (1, 1), 1.0)
+    servicer = ReportServicer(expected, lambda _: None, metrics, members.serve, attendance)
     add = partial(observer_service_pb2_grpc.add_ObserverServiceServicer_to_server, servicer)
     port = await server.start("127.0.0.1:0", [(SERVICE_NAME, add)])
     try:

@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import urllib.request
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -15,7 +14,6 @@ import numpy as np
 import playback
 import psutil
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from edgefw.experiments import runner
 from edgefw.problem.delay import pending
@@ -109,13 +107,6 @@ def test_reports_may_come_in_any_order_among_agents_and_again(tmp_path: Path) ->
     assert len(folder.rows()) == setup.rounds * setup.n
 
 
-async def metrics_of(place: Any) -> dict[str, float]:
-    url = f"http://{place.host}:{place.metrics_port}/metrics"
-    with await asyncio.to_thread(urllib.request.urlopen, url, timeout=playback.DEADLINE) as response:
-        families = text_string_to_metric_families(response.read().decode())
-    return {sample.name: sample.value for family in families for sample in family.samples}
-
-
 def test_a_certificate_is_told_to_agents_that_stay_and_the_metrics_follow(tmp_path: Path) -> None:
     setup = resolve(playback.scenario())
     folder = playback.new_folder(tmp_path / "run", setup.scenario)
@@ -126,13 +117,13 @@ def test_a_certificate_is_told_to_agents_that_stay_and_the_metrics_follow(tmp_pa
             playback.observing(folder, stay=True) as observer,
             grpc.aio.insecure_channel(observer.place.address) as channel,
         ):
-            before = await metrics_of(observer.place)
+            before = await playback.metrics_of(observer.place)
             reporters = [await playback.Reporter(channel, i, digest).open() for i in range(setup.n)]
             for played in rounds:
                 for i, reporter in enumerate(reporters):
                     await reporter.report(playback.play_report(played[i]))
             answers = [(await reporter.answers(len(rounds) + 1))[-1] for reporter in reporters]
-            return before, answers, await metrics_of(observer.place)
+            return before, answers, await playback.metrics_of(observer.place)
 
     before, answers, metrics = asyncio.run(run())
     assert before["edgefw_network_round"] == 0

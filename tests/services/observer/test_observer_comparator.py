@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,9 +21,12 @@ from edgefw.services.observer import comparator, comparing
 from edgefw.services.observer.comparator import ComparatorProcess
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from edgefw.core.regret import Comparator
+    from edgefw.records import RunFolder
+    from edgefw.scenario.setup import Setup
     from edgefw.services.observer.scoring import Certificate
 
 pytestmark = pytest.mark.xdist_group("machine")  # its process is of low priority: one at a time
@@ -31,6 +36,15 @@ def comparators() -> list[psutil.Process]:
     return [
         one for one in psutil.Process().children() if "edgefw.services.observer.comparing" in one.cmdline()
     ]
+
+
+def unexpected() -> None:
+    pytest.fail("the comparator has failed")
+
+
+def searching(folder: RunFolder, setup: Setup) -> ComparatorProcess:
+    """Return a process whose findings on the way are of no interest."""
+    return ComparatorProcess(folder.scenario_path, setup.rounds, lambda _: None, unexpected)
 
 
 def test_certificates_come_on_the_way_and_the_last_is_tight(tmp_path: Path) -> None:
@@ -48,7 +62,7 @@ def test_certificates_come_on_the_way_and_the_last_is_tight(tmp_path: Path) -> N
             if certificate.comparator.gap <= comparing.TARGETS[-1] * certificate.comparator.value:
                 on_the_way.set()
 
-        process = ComparatorProcess(folder.scenario_path, note)
+        process = ComparatorProcess(folder.scenario_path, setup.rounds, note, unexpected)
         await process.start()
         async with asyncio.timeout(playback.DEADLINE):
             await on_the_way.wait()
@@ -82,7 +96,7 @@ def test_where_there_is_no_time_the_certificate_is_as_tight_as_it_got(
     folder = playback.new_folder(tmp_path / "run", setup.scenario)
 
     async def run() -> Certificate | None:
-        process, stop = ComparatorProcess(folder.scenario_path, lambda _: None), asyncio.Event()
+        process, stop = searching(folder, setup), asyncio.Event()
         await process.start()
         async with asyncio.timeout(playback.DEADLINE):
             asyncio.get_running_loop().call_later(0.5, stop.set)
@@ -98,22 +112,89 @@ def test_where_there_is_no_time_the_certificate_is_as_tight_as_it_got(
 
 
 def test_a_run_whose_comparator_died_ends_without_regret(tmp_path: Path) -> None:
+    async def kill() -> None:
+        for process in comparators():
+            process.kill()
+
+    check_a_run_without_regret(tmp_path, kill)
+
+
+GOOD = {"value": 4.0, "gap": 0.5, "losses": [1.0, 1.0, 1.0, 1.0], "final": False}
+BAD_LINES = {
+    "cut off": json.dumps(GOOD)[:30],
+    "no object": "3",
+    "a field missing": json.dumps({"value": 4.0, "gap": 0.5, "final": False}),
+    "not finite": json.dumps(GOOD | {"gap": float("nan")}),
+    "too many rounds": json.dumps(GOOD | {"losses": [1.0] * 5}),
+    "no numbers": json.dumps(GOOD | {"losses": "many"}),
+    "not bytes of a text": "\\xff\\xfe",
+    "endless": "x" * 5000,
+}
+
+
+@pytest.mark.parametrize("line", BAD_LINES.values(), ids=BAD_LINES)
+def test_a_run_whose_comparator_talks_nonsense_ends_without_regret(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = f"import sys, time; sys.stdout.buffer.write(b'{line}\\n'); sys.stdout.flush(); time.sleep(600)"
+    monkeypatch.setattr(comparator, "COMMAND", (sys.executable, "-c", script))
+    monkeypatch.setattr(comparator, "_LONGEST_LINE", 4000)
+
+    async def nothing() -> None:
+        pass
+
+    check_a_run_without_regret(tmp_path, nothing)
+
+
+def test_a_run_whose_comparator_cannot_be_started_ends_without_regret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparator, "COMMAND", (str(tmp_path / "not there"),))
+
+    async def nothing() -> None:
+        pass
+
+    check_a_run_without_regret(tmp_path, nothing)
+
+
+def check_a_run_without_regret(tmp_path: Path, harm: Callable[[], Awaitable[None]]) -> None:
+    """Let a run be observed, its comparator harmed, and see that all the rest is as ever."""
     setup = resolve(playback.scenario(algorithm={"horizon": 4}))
     folder = playback.new_folder(tmp_path / "run", setup.scenario)
     rounds = playback.play_all(setup)
 
-    async def run() -> None:
-        async with playback.observing(folder) as observer:
-            for process in comparators():
-                process.kill()
+    async def run() -> float:
+        async with playback.observing(folder, stay=True) as observer:
+            await harm()
             await playback.report_network(observer.place.address, setup, rounds)
-            await observer.ended()
+            await playback.until((folder.path / "summary.json").exists)
+            metrics = await playback.metrics_of(observer.place)
+            return metrics["edgefw_network_comparator_failures_total"]
 
-    asyncio.run(run())
+    assert asyncio.run(run()) == 1
     summary = json.loads((folder.path / "summary.json").read_text())
     assert summary["rounds"] == 4
     assert summary["total_loss"] > 0
     assert summary["network_regret"] is None
+    assert not (folder.path / "run.sqlite-wal").exists()  # the database has been closed
+    assert not comparators()
+
+
+def test_the_process_ends_with_its_observer_whatever_was_said_last(tmp_path: Path) -> None:
+    setup = resolve(playback.scenario(algorithm={"horizon": 4}))
+    folder = playback.new_folder(tmp_path / "run", setup.scenario)
+    process = subprocess.Popen(
+        [*comparator.COMMAND, str(folder.scenario_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        process.communicate(b'{"rounds": 4, "wor', timeout=playback.DEADLINE)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0
 
 
 def test_a_search_never_ends_with_a_lower_bound_below_the_known_one() -> None:

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 from edgefw.core.messages import Play, Score
 from edgefw.services.observer.attendance import Attendance
 from edgefw.services.observer.ledger import Ledger, Reported
-from edgefw.services.observer.streams import SERVICE_NAME, ReportServicer
+from edgefw.services.observer.streams import SERVICE_NAME, Expected, ReportServicer
 from edgefw.telemetry.metrics import ObserverMetrics
 from edgefw.transport.codec import encode_array, encode_tensor
 from edgefw.transport.server import GrpcServer
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 SHAPE = (2, 3)
+LARGEST = 1000.0
 DIGEST = "digest of the run"
 Status = grpc.StatusCode
 
@@ -38,7 +39,8 @@ class Desk:
         self.ledger, self.registry = Ledger(2, 5, 24), CollectorRegistry()
         metrics = ObserverMetrics(self.registry)
         self.attendance = Attendance(2, lambda: self.now)
-        self.servicer = ReportServicer(DIGEST, 2, SHAPE, self.take, metrics, self.join, self.attendance)
+        expected = Expected(DIGEST, 2, SHAPE, LARGEST)
+        self.servicer = ReportServicer(expected, self.take, metrics, self.join, self.attendance)
         self.taken: list[Reported] = []
 
     async def join(self, _request: Any, context: Any) -> None:
@@ -79,7 +81,7 @@ def test_a_report_is_taken_with_all_that_it_says() -> None:
     async def run() -> Reported:
         async with desk() as (one, channel):
             reporter = await playback.Reporter(channel, 1, DIGEST).open()
-            await reporter.report(report(1), report(2, arrivals=[1], outstanding=3))
+            await reporter.report(report(1), report(2, arrivals=[1], outstanding=2))
             answers = await reporter.answers(2)
             assert [(a.round, a.global_loss, a.cumulative_loss) for a in answers] == [
                 (1, 1.5, 2.5),
@@ -91,7 +93,7 @@ def test_a_report_is_taken_with_all_that_it_says() -> None:
 
     taken = asyncio.run(run())
     assert (taken.agent, taken.round, taken.local_loss, taken.arrivals) == (1, 2, 0.25, (1,))
-    assert (taken.outstanding, taken.messages, taken.bytes) == (3, 14, 200)
+    assert (taken.outstanding, taken.messages, taken.bytes) == (2, 14, 200)
     assert taken.point.tolist() == np.full(SHAPE, 2.0).tolist()
 
 
@@ -135,17 +137,29 @@ def test_a_wrong_report_ends_its_stream_and_is_counted(reason: str) -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("local_loss", [np.nan, np.inf])
-def test_a_loss_has_to_be_finite(local_loss: float) -> None:
-    async def run() -> tuple[grpc.StatusCode, str]:
-        async with desk() as (_, channel):
-            reporter = await playback.Reporter(channel, 0, DIGEST).open()
-            await reporter.report(report(1, local_loss=local_loss))
-            return await reporter.refusal()
+HUGE = np.full(SHAPE, 3e38, dtype=np.float32)
+OUT_OF_RANGE: list[tuple[dict[str, Any], str, str]] = [
+    ({"local_loss": np.nan}, "not_finite", "the local loss of round 1 is nan"),
+    ({"local_loss": np.inf}, "not_finite", "the local loss of round 1 is inf"),
+    ({"point": encode_array(HUGE)}, "range", "the play of round 1 has norm 7.35e+38, above 1e+03"),
+    ({"point": encode_array(-HUGE)}, "range", "the play of round 1 has norm 7.35e+38, above 1e+03"),
+    ({"outstanding": 2}, "range", "2 feedbacks are outstanding after 1 rounds"),
+    ({"messages": 2**63}, "range", f"{2**63} messages and 100 bytes cannot have been sent"),
+    ({"bytes": 2**64 - 1}, "range", f"7 messages and {2**64 - 1} bytes cannot have been sent"),
+]
 
-    code, details = asyncio.run(run())
-    assert code == Status.INVALID_ARGUMENT
-    assert details == f"the local loss of round 1 is {local_loss}"
+
+@pytest.mark.parametrize(("changes", "reason", "text"), OUT_OF_RANGE)
+def test_a_number_that_cannot_be_is_refused(changes: dict[str, Any], reason: str, text: str) -> None:
+    async def run() -> None:
+        async with desk() as (one, channel):
+            reporter = await playback.Reporter(channel, 0, DIGEST).open()
+            await reporter.report(report(1, **changes))
+            assert await reporter.refusal() == (Status.INVALID_ARGUMENT, text)
+            assert one.rejected(reason) == 1
+            assert one.taken == []
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize(
