@@ -178,6 +178,25 @@ def test_every_metric_of_the_learning_problem_is_on_the_dashboard(board: dict[st
     assert {"edgefw_agent_regret", "edgefw_agent_total_delay_rounds", "edgefw_network_regret"} <= shown
 
 
+@each_dashboard
+def test_what_is_missing_is_shown_beside_what_has_come(board: dict[str, Any]) -> None:
+    shown = {panel["title"]: {read.name for read in reads(query)} for panel, query in queries(board)}
+    titles = list(shown)
+    came, missing = (titles.index(title) for title in ("Delay of feedback", "Oldest missing feedback"))
+    assert missing == came + 1
+    assert shown["Oldest missing feedback"] == {"edgefw_agent_oldest_feedback_age_rounds"}
+    assert "edgefw_broker_dropped_total" in set().union(*shown.values())
+
+
+@each_dashboard
+def test_rounds_played_and_recorded_are_in_one_panel(board: dict[str, Any]) -> None:
+    asked = [query for panel, query in queries(board) if panel["title"] == "Rounds played and recorded"]
+    assert {read.name for query in asked for read in reads(query)} == {
+        "edgefw_agent_round",
+        "edgefw_network_round",
+    }
+
+
 def test_the_provisioned_data_source_is_the_one_that_dashboards_start_with() -> None:
     (source,) = _provisioned("datasources")["datasources"]
     assert (source["uid"], source["type"], source["editable"]) == ("edgefw-prometheus", "prometheus", False)

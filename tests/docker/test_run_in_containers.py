@@ -28,6 +28,7 @@ pytestmark = [pytest.mark.xdist_group("machine"), pytest.mark.slow, pytest.mark.
 AGENTS = 8
 SLOW = {"name": "slow", "type": "latency", "attributes": {"latency": "800ms"}}
 DELAY, DEPTH = "edgefw_agent_feedback_delay_rounds", 'edgefw_broker_queue_depth{state="pending"}'
+MISSING = "edgefw_agent_oldest_feedback_age_rounds"
 PANELS = [
     pytest.param(query, id=f"{panel['title']}-{number}")
     for board in dashboards().values()
@@ -107,6 +108,15 @@ def test_a_delay_shows_on_its_agent_alone_and_goes_again(run: Project) -> None:
     assert max(depths.values()) < 1, "others' feedback is held"
 
 
+def test_a_blackout_shows_for_as_long_as_it_lasts(run: Project) -> None:
+    run.admin("PATCH", "/links/4", {"enabled": False})
+    until(lambda: run.values(MISSING)["4"] > 12, "what is missing grows older")
+    assert run.values(DELAY)["4"] < 12, "it is told by what has come"
+    assert max(age for agent, age in run.values(MISSING).items() if agent != "4") < 12
+    run.admin("PATCH", "/links/4", {"enabled": True})
+    until(lambda: run.values(MISSING)["4"] <= 1, "nothing is missing")
+
+
 @pytest.mark.parametrize("query", [*PANELS, *ANNOTATIONS])
 def test_every_query_of_the_dashboards_finds_data(run: Project, query: str) -> None:
     """After the delay of the test before: a panel that stays empty would be empty for a newcomer.
@@ -120,21 +130,6 @@ def test_every_query_of_the_dashboards_finds_data(run: Project, query: str) -> N
         return [value for value in values if not math.isnan(value)]
 
     until(lambda: found() != [], f"{query} finds data", 120)
-
-
-@pytest.mark.parametrize(("trouble", "mend"), [("pause", "resume"), ("cut", "heal")])
-def test_neighbours_wait_for_an_agent_that_is_gone_and_go_on_when_it_is_back(
-    run: Project, trouble: str, mend: str
-) -> None:
-    run.edgefw("chaos", trouble, "3")
-    waiting = 'edgefw_agent_waiting_seconds{peer="3"} > 1'
-    until(lambda: run.values(waiting).keys() == {"2", "4"}, "both neighbours wait for agent 3", 20)
-    assert "agent 2 waits for agent 3" in run.compose("logs", "--since", "10s", "agent-2")
-    stood = _least_round(run)
-    run.edgefw("chaos", mend, "3")
-    until(lambda: run.values("edgefw_agent_round").get("3", 0) > stood + 4, "agent 3 goes on", 30)
-    until(lambda: _least_round(run) > stood + 8, "rounds go on", 30)
-    until(lambda: run.values(waiting) == {}, "nobody waits", 10)
 
 
 def test_trouble_that_makes_no_sense_is_refused(run: Project) -> None:

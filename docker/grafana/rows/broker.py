@@ -51,11 +51,12 @@ def panels() -> list[Panel]:
         ),
         chart(
             "Throughput",
-            "Feedback a second: taken over, acknowledged by its agent, sent again.",
+            "Feedback a second: taken over, acknowledged by its agent, sent again, dropped for good.",
             units.CountsPerSecond,
             Query(f"sum(rate(edgefw_broker_accepted_total{{{AGENT}}}{RATE}))", "accepted"),
             Query(f"sum(rate(edgefw_broker_delivered_total{{{AGENT}}}{RATE}))", "delivered"),
             Query(f"sum(rate(edgefw_broker_redelivered_total{{{AGENT}}}{RATE}))", "sent again"),
+            Query(f"sum(rate(edgefw_broker_dropped_total{{{AGENT}}}{RATE}))", "dropped"),
         ),
         chart(
             "Refusals",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def panels() -> list[Panel]:
     """Return the panels of the row."""
     delay = Query(f"edgefw_agent_feedback_delay_rounds{{{AGENT}}}")
+    missing = Query(f"edgefw_agent_oldest_feedback_age_rounds{{{AGENT}}}")
     depth = Query(f'edgefw_broker_queue_depth{{{AGENT}, state="pending"}}')
     return [
         number("Round", "The round that every agent has played.", units.NoUnit, "min(edgefw_agent_round)"),
@@ -56,9 +57,17 @@ def panels() -> list[Panel]:
         chart(
             "Delay of feedback",
             "How many rounds after its own the last received feedback came; 1 is none. A posted delay "
-            "shows here first.",
+            "shows here first; what has not come yet does not.",
             units.NoUnit,
             delay,
+            width=12,
+        ),
+        chart(
+            "Oldest missing feedback",
+            "For how many rounds the oldest feedback that an agent still misses has been missing; 0 if none "
+            "is. A blackout shows here: it climbs by one a round.",
+            units.NoUnit,
+            missing,
             width=12,
         ),
         chart(
@@ -66,6 +75,15 @@ def panels() -> list[Panel]:
             "What the broker holds back, by agent. A delay deepens the queue of its agent and no other.",
             units.NoUnit,
             depth,
+            width=12,
+        ),
+        chart(
+            "Rounds played and recorded",
+            "The furthest round that an agent has played, and the last that the observer has recorded of all "
+            "agents. They stay together; where they part, reports are missing.",
+            units.NoUnit,
+            Query("max(edgefw_agent_round)", "played"),
+            Query("edgefw_network_round", "recorded"),
             width=12,
         ),
     ]
