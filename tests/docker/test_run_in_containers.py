@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from containers import Project
 from dashboards import dashboards, marks, queries
+from engine import docker
 from waiting import until
 
+from edgefw.cluster.compose import image
 from edgefw.records import RunFolder
 
 if TYPE_CHECKING:
@@ -190,6 +192,16 @@ def test_every_container_ends_well_and_in_time(ended: Ended) -> None:
     assert {name: state["ExitCode"] for name, state in states.items()} == dict.fromkeys(states, 0)
     assert not any(state["OOMKilled"] for state in states.values())
     assert ended.seconds < 40, "nobody needs its whole grace"
+
+
+def test_every_volume_has_been_written_to(ended: Ended) -> None:
+    mounts = [mount for each in ended.project.containers().values() for mount in each["Mounts"]]
+    volumes = {mount["Name"] for mount in mounts if mount["Type"] == "volume"}
+    given = [word for volume in volumes for word in ("--volume", f"{volume}:/look/{volume}:ro")]
+    listed = docker(
+        "run", "--rm", "--user", "0", *given, "--entrypoint", "find", image(), "/look", "-type", "f"
+    )
+    assert {path.split("/")[2] for path in listed.split()} == volumes
 
 
 def test_the_summary_is_written(ended: Ended) -> None:

@@ -12,8 +12,9 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from containers import Project, running, until
+from containers import Project, running
 from engine import docker
+from waiting import until
 
 from edgefw.records import RunFolder
 
@@ -91,6 +92,7 @@ def test_agents_that_are_gone_are_named_and_go_on_when_they_are_back(
     before = run.addresses()
     for agent in agents:
         run.edgefw("chaos", trouble, agent)
+        assert run.refused("chaos", trouble, agent)  # once is enough
     named = _until_named(run, set(agents))
     until(lambda: _named(run, "AgentStalled", "agent") == set(agents), "they are waited for", LIMIT)
     until(lambda: _named(run, "RunStalled", "severity"), "the run stands", LIMIT)
@@ -117,6 +119,8 @@ def test_agents_that_have_each_others_address_go_on(run: Project) -> None:
     containers = {i: f"{run.name}-agent-{i}-1" for i in (1, 2)}
     for container in containers.values():
         docker("network", "disconnect", network, container)
+    unplugged = "agent-1 is on no network: `docker network connect` puts it on one"
+    assert run.refused("chaos", "heal", "1") == unplugged
     _until_named(run, {"1", "2"})
     stood = _latest(run)
     low, high = sorted(containers, key=lambda i: socket.inet_aton(before[f"agent-{i}"]))
@@ -157,6 +161,7 @@ def test_an_agent_that_is_killed_is_named_and_not_those_that_wait_for_it(run: Pr
     _until_named(run, {"4"})
     print(f"kill: missed after {missed:.1f} s, down after {time.monotonic() - begin:.1f} s")  # noqa: T201
     until(lambda: _named(run, "AgentStalled", "agent") == {"4"}, "its neighbours wait for it", LIMIT)
+    assert run.refused("chaos", "cut", "4").startswith("agent-4 is down: `edgefw chaos resume agent-4")
 
 
 def test_every_round_is_in_the_record_and_is_what_the_algorithm_plays(run: Project, tmp_path: Path) -> None:
