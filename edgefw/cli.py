@@ -219,7 +219,14 @@ def _simulate(arguments: argparse.Namespace) -> None:
 
 
 def _add_reproduce(commands: Any) -> None:
-    parser = commands.add_parser("reproduce", help="run the paper's experiments and compare")
+    from edgefw.experiments.published import departures  # noqa: PLC0415
+
+    parser = commands.add_parser(
+        "reproduce",
+        help="run the paper's experiments and compare",
+        epilog=departures(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument(
         "target", metavar="TARGET", help="table1, table2, figure2, figure3, figure4 or regret"
     )

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from edgefw.scenario.model import Scenario
 
 NAMES: Mapping[str, str] = {"delmfw": "DeLMFW", "dofw": "DOFW", "bold-mfw": "BOLD-MFW", "dgd": "DGD"}
-RATES = tuple(10.0 ** (quarter / 4) for quarter in range(-12, 1))  # 0.001 to 1, four a decade
-QUICK_RATES = RATES[2::2]
+RATES = tuple(10.0 ** (third / 3) for third in range(-9, 4))  # 0.001 to 10, three a decade
+QUICK_RATES = RATES[::3]
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,24 @@ class Case:
 
 
 Runs = Mapping[tuple[Case, int], Outcome]  # by case and seed
+Chosen = Mapping[tuple[str, int], Case]  # by algorithm and d
+
+
+def grid(size: Size) -> tuple[float, ...]:
+    """Return the rates among which every algorithm finds its own."""
+    return QUICK_RATES if size.quick else RATES
+
+
+def published(algorithm: str, d: int, size: Size) -> Case:
+    """Return an algorithm at zeta = 1/sqrt(d T), the rate of the published runs."""
+    return Case(algorithm, d, experiment_rate(size.horizon, d))
 
 
 def cases(delays: Sequence[int], size: Size) -> list[Case]:
-    """Return what is to be run: zeta = 1/sqrt(d T) for the projection-free, all rates for DGD."""
-    rates = QUICK_RATES if size.quick else RATES
-    fixed = [Case(a, d, experiment_rate(size.horizon, d)) for d in delays for a in NAMES if a != "dgd"]
-    return fixed + [Case("dgd", d, rate) for d in delays for rate in rates]
+    """Return what is to be run: every algorithm and d at the published rate and over the whole grid."""
+    pairs = [(algorithm, d) for d in delays for algorithm in NAMES]
+    fixed = [published(algorithm, d, size) for algorithm, d in pairs]
+    return fixed + [Case(algorithm, d, rate) for algorithm, d in pairs for rate in grid(size)]
 
 
 def scenario(case: Case, size: Size, seed: int) -> Scenario:
@@ -90,14 +101,16 @@ def losses(runs: Runs, case: Case) -> list[float]:
     return [batch.loss(outcome) for outcome in outcomes(runs, case)]
 
 
-def chosen(runs: Runs) -> dict[tuple[str, int], Case]:
-    """Return the case of every algorithm and d; of DGD's rates the one with the smallest mean loss."""
-    best: dict[tuple[str, int], Case] = {}
-    for case in dict.fromkeys(case for case, _ in runs):
-        rival = best.get((case.algorithm, case.d))
-        if rival is None or spread(losses(runs, case)).mean < spread(losses(runs, rival)).mean:
-            best[case.algorithm, case.d] = case
-    return best
+def at_published(runs: Runs, size: Size) -> dict[tuple[str, int], Case]:
+    """Return every algorithm and d at the published rate."""
+    return {(case.algorithm, case.d): published(case.algorithm, case.d, size) for case, _ in runs}
+
+
+def tuned(runs: Runs) -> dict[tuple[str, int], Case]:
+    """Return every algorithm and d at the rate, of all that were run, with the smallest mean loss."""
+    means = {case: spread(losses(runs, case)).mean for case in dict.fromkeys(case for case, _ in runs)}
+    worst_first = sorted(means, key=means.__getitem__, reverse=True)
+    return {(case.algorithm, case.d): case for case in worst_first}
 
 
 def row(case: Case, seed: int, outcome: Outcome) -> dict[str, Cell]:

@@ -27,7 +27,9 @@ READINGS: Mapping[str, str] = {
     "replacement": "f draws with replacement (the published runs)",
     "distinct": "f distinct agents (the paper's text)",
     "all": "all agents",
+    "none": "no feedback ever comes",
 }
+EVERYBODY = ("all", "none")  # the readings that are about all agents
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def cases(*, quick: bool, readings: Sequence[str]) -> Iterator[Case]:
 
 
 def _counts(reading: str, *, quick: bool) -> tuple[int, ...]:
-    if reading == "all":
+    if reading in EVERYBODY:
         return (AGENTS,)
     if reading == "replacement":
         return QUICK_DELAYED if quick else DELAYED
@@ -79,6 +81,8 @@ def lateness(size: Size) -> int:
 def _delays(case: Case, late: int) -> str:
     if not case.f:
         return "[]"
+    if case.reading == "none":
+        return "[{type: drop}]"
     drawn = f"{{draw: {case.f}, replacement: {str(case.reading == 'replacement').lower()}}}"
     agents = "all" if case.reading == "all" else drawn
     return f"[{{agents: {agents}, type: rounds, rounds: {late}}}]"

@@ -1,22 +1,23 @@
-"""Regret against total delay: is it O(sqrt(B))? Slopes on log-log axes, and regret / sqrt(B) itself."""
+"""Regret against total delay: is it O(sqrt(B))? `growth` says how that is judged."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from edgefw import terminal
 from edgefw.experiments import batch, plots, report, sweep
+from edgefw.experiments.growth import DOUBLED, SATURATED, Growth
 from edgefw.experiments.report import Cell, Verdict
 from edgefw.experiments.size import Size, with_data
-from edgefw.experiments.stats import MAX_SLOPE, Spread, local_slopes, log_slope, spread
+from edgefw.experiments.stats import spread
 from edgefw.experiments.sweep import CURVES, Curve, Measured, Measures, Point
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
-
-Means = Mapping[int, Spread]  # of the regret, by d
 
 
 def regret(size: Size, out: Path, jobs: int | None) -> None:
@@ -44,25 +45,31 @@ def of(curve: Curve, measures: Measures) -> dict[int, list[Measured]]:
     return found
 
 
+def growth(curve: Curve, measures: Measures) -> Growth:
+    """Return how a curve's regret grows with B."""
+    by_delay = of(curve, measures).values()
+    regrets = np.array([[run.regret for run in runs] for runs in by_delay]).T
+    return Growth(np.array([runs[0].B for runs in by_delay], dtype=np.float64), regrets)
+
+
 def print_table(curve: Curve, measures: Measures) -> None:
-    """Print one curve, a row a d; the local slope is from the row above."""
-    by_delay = of(curve, measures)
-    B = [runs[0].B for runs in by_delay.values()]
-    means = [spread([run.regret for run in runs]) for runs in by_delay.values()]
-    rises = ["-", *(f"{s:.2f}" for s in local_slopes(B, [m.mean for m in means]))]
+    """Print one curve, a row a d; the local slope is from the row above, * where growth is judged."""
+    found, by_delay = growth(curve, measures), of(curve, measures)
+    slopes = ["-", *(f"{slope:.2f}" for slope in found.local)]
     rows = [
         [
-            str(d),
+            f"{d}{' *' if i in found.judged else ''}",
             f"{runs[0].B}",
             f"{runs[0].zeta:.5f}",
-            str(mean),
+            str(spread([run.regret for run in runs])),
             _gap(runs),
-            f"{mean.mean / math.sqrt(runs[0].B):.3f}",
-            rise,
+            f"{100 * found.share[i]:.0f}",
+            f"{found.ratio[i]:.3f}",
+            slopes[i],
         ]
-        for (d, runs), mean, rise in zip(by_delay.items(), means, rises, strict=True)
+        for i, (d, runs) in enumerate(by_delay.items())
     ]
-    header = ["d", "B", "zeta", "regret", "gap, %", "/ sqrt(B)", "local slope"]
+    header = ["d", "B", "zeta", "regret", "gap, %", "of blind, %", "/ sqrt(B)", "local slope"]
     terminal.table(f"{curve.label}: zeta = {curve.rate}", header, rows)
 
 
@@ -76,44 +83,20 @@ def _explain(measures: Measures) -> None:
     terminal.out.print(
         "Everybody's feedback is late by d; B is the total delay. zeta = 1/sqrt(T) and 1/sqrt(d T) are the "
         "published experiments' schedules; 1/sqrt(B) follows the theorems', which know B. "
-        f"Losses of the best fixed points: {', '.join(values)}; gap: how far below the true optimum may lie."
+        f"Losses of the best fixed points: {', '.join(values)}; gap: how far below the true optimum may lie. "
+        "Blind is the last row: no feedback comes in time for any play. "
+        f"Growth is judged (*) from {DOUBLED:g} times the regret without delay to {SATURATED:.0%} of blind."
     )
-
-
-def slopes(curve: Curve, measures: Measures, *, late_only: bool = False) -> Spread:
-    """Return the slope of log regret against log B, fitted seed by seed."""
-    by_delay = {d: runs for d, runs in of(curve, measures).items() if d > 1 or not late_only}
-    B = [runs[0].B for runs in by_delay.values()]
-    seeds = range(min(len(runs) for runs in by_delay.values()))
-    return spread([log_slope(B, [runs[seed].regret for runs in by_delay.values()]) for seed in seeds])
 
 
 def verdicts(measures: Measures) -> list[Verdict]:
     """Return for every curve whether regret grows no faster than sqrt(B)."""
-    return [verdict for curve in CURVES for verdict in (_slope(curve, measures), _bounded(curve, measures))]
+    return [_verdict(curve, growth(curve, measures)) for curve in CURVES]
 
 
-def _slope(curve: Curve, measures: Measures) -> Verdict:
-    found, late = slopes(curve, measures), slopes(curve, measures, late_only=True)
-    evidence = (
-        f"{found.mean:.3f} ({found.low:.3f} to {found.high:.3f} over seeds); "
-        f"{late.mean:.3f} ({late.low:.3f} to {late.high:.3f}) without d = 1"
-    )
-    return Verdict(
-        f"{curve.label}: slope of regret against B at most {MAX_SLOPE}", found.high <= MAX_SLOPE, evidence
-    )
-
-
-def _bounded(curve: Curve, measures: Measures) -> Verdict:
-    ratios = {
-        d: spread([run.regret for run in runs]).mean / math.sqrt(runs[0].B)
-        for d, runs in of(curve, measures).items()
-    }
-    free, worst = ratios.pop(1), max(ratios, key=ratios.__getitem__)
-    evidence = f"{free:.2f} without delay, at most {ratios[worst]:.2f} with (d = {worst})"
-    return Verdict(
-        f"{curve.label}: regret / sqrt(B) is largest without delay", ratios[worst] <= free, evidence
-    )
+def _verdict(curve: Curve, found: Growth) -> Verdict:
+    claim = f"{curve.label}, zeta = {curve.rate}: regret grows no faster than sqrt(B)"
+    return Verdict(claim, found.holds, found.evidence())
 
 
 def draw(measures: Measures, size: Size, out: Path) -> list[Path]:
@@ -149,7 +132,9 @@ def _lines(measures: Measures, *, divide: bool) -> list[plots.Line]:
             (float(runs[0].B), [run.regret / (math.sqrt(run.B) if divide else 1) for run in runs])
             for runs in of(curve, measures).values()
         ]
-        lines.append(plots.line(curve.label, points, colour, dashed=curve.rate == "1/sqrt(B)"))
+        lines.append(
+            plots.line(f"{curve.label}, {curve.rate}", points, colour, dashed=curve.rate == "1/sqrt(B)")
+        )
     return lines
 
 

@@ -1,4 +1,7 @@
-"""`edgefw reproduce TARGET`: one function for every table and figure of the paper."""
+"""`edgefw reproduce TARGET`: one function for every table and figure of the paper.
+
+The settings are those of the authors' published runs; `published.DEPARTURES` says where the text differs.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from edgefw import terminal
 from edgefw.errors import InputError
-from edgefw.experiments.published import HORIZON
+from edgefw.experiments.published import HORIZON, departures
 from edgefw.problem import datasets
 from edgefw.scenario.load import load
 
@@ -74,3 +74,4 @@ def announce(size: Size) -> None:
         )
     else:
         terminal.out.print(f"Published settings: T = {size.horizon}, {seeds}.")
+    terminal.out.print(departures())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MAX_SLOPE = 0.5  # of log regret against log B, if regret is O(sqrt(B))
+    from numpy.typing import NDArray
+
+    Numbers = Sequence[float] | NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -55,17 +56,17 @@ def symmetric_percent(a: float, a0: float) -> float:
     return 200 * (a - a0) / (a + a0)
 
 
-def log_slope(x: Sequence[float], y: Sequence[float]) -> float:
+def log_slope(x: Numbers, y: Numbers) -> float:
     """Return the least-squares slope of log y against log x, from at least two different x.
 
     >>> round(log_slope([1, 4, 16], [3, 6, 12]), 9)
     0.5
     """
-    u, v = np.log(np.asarray(x, dtype=np.float64)), np.log(np.asarray(y, dtype=np.float64))
+    u, v = np.log(x), np.log(y)
     u -= u.mean()
     return float(u @ v / (u @ u))
 
 
-def local_slopes(x: Sequence[float], y: Sequence[float]) -> list[float]:
+def local_slopes(x: Numbers, y: Numbers) -> list[float]:
     """Return the slope of log y against log x between neighbouring points; one less than points."""
-    return [math.log(y[i + 1] / y[i]) / math.log(x[i + 1] / x[i]) for i in range(len(x) - 1)]
+    return [float(slope) for slope in np.diff(np.log(y)) / np.diff(np.log(x))]

@@ -1,4 +1,7 @@
-"""The regret sweep: everybody's feedback is late by the same d, so that the total delay B grows."""
+"""The regret sweep: everybody's feedback is late by the same d, so that the total delay B grows.
+
+The last d is the horizon: feedback that late changes no play, so that run shows regret without feedback.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from edgefw import terminal
 from edgefw.core.schedule import experiment_rate
 from edgefw.experiments import batch, runner
-from edgefw.problem.delay import total_delay
+from edgefw.problem.delay import most_total_delay
 from edgefw.scenario.setup import resolve
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from edgefw.experiments.size import Size
     from edgefw.scenario.model import Scenario
 
-DELAYS = (1, 5, 20, 50, 101, 201, 501)
+DELAYS = (1, 5, 10, 20, 50, 101, 201, 501)
 QUICK_DELAYS = (1, 5, 21, 51)
 
 
@@ -38,8 +39,8 @@ class Curve:
 CURVES = (
     Curve("De2MFW, cycle", "paper-distributed", "cycle", "1/sqrt(T)"),
     Curve("De2MFW, complete", "paper-distributed", "complete", "1/sqrt(T)"),
-    Curve("De2MFW, cycle, rate 1/sqrt(B)", "paper-distributed", "cycle", "1/sqrt(B)"),
-    Curve("De2MFW, complete, rate 1/sqrt(B)", "paper-distributed", "complete", "1/sqrt(B)"),
+    Curve("De2MFW, cycle", "paper-distributed", "cycle", "1/sqrt(B)"),
+    Curve("De2MFW, complete", "paper-distributed", "complete", "1/sqrt(B)"),
     Curve("DeLMFW", "paper-centralized", "complete", "1/sqrt(d T)"),
 )
 
@@ -71,19 +72,10 @@ class Measured:
 Measures = Mapping[Point, Measured]
 
 
-def constant_total(d: int, T: int) -> int:
-    """Return B where every feedback is late by d: sum over s of min(d, T - s + 1).
-
-    >>> constant_total(1, 1000), constant_total(501, 1000)
-    (1000, 375750)
-    """
-    return int(total_delay(np.full((1, T), d, dtype=np.int64))[0])
-
-
 def rate(curve: Curve, d: int, T: int) -> float:
     """Return the curve's zeta."""
     if curve.rate == "1/sqrt(B)":
-        return 1 / math.sqrt(constant_total(d, T))
+        return 1 / math.sqrt(most_total_delay(d, T))
     return experiment_rate(T, d if curve.rate == "1/sqrt(d T)" else 1)
 
 
@@ -115,14 +107,15 @@ def measure(sizes: Mapping[str, Size], jobs: int | None) -> dict[Point, Measured
 
 
 def delays(size: Size) -> tuple[int, ...]:
-    """Return the d of the sweep; none beyond the horizon."""
-    return tuple(d for d in (QUICK_DELAYS if size.quick else DELAYS) if d <= size.horizon)
+    """Return the d of the sweep, the horizon last."""
+    shorter = (d for d in (QUICK_DELAYS if size.quick else DELAYS) if d < size.horizon)
+    return (*shorter, size.horizon)
 
 
 def _measured(point: Point, outcome: Outcome, best: Mapping[tuple[str, int], Comparator]) -> Measured:
     T = outcome.scenario.algorithm.horizon
     zeta = rate(point.curve, point.d, T)
-    return Measured(outcome, best[_problem(point)], constant_total(point.d, T), zeta)
+    return Measured(outcome, best[_problem(point)], most_total_delay(point.d, T), zeta)
 
 
 def _problem(point: Point) -> tuple[str, int]:

@@ -18,36 +18,52 @@ from edgefw.scenario.plan import delay_plan
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from edgefw.experiments.runner import Outcome
     from edgefw.experiments.stats import Spread
 
 FULL = Size((1,))
 
 
 def reference() -> dict[tuple[str, int], Spread]:
-    return {(a, d): spread([v]) for a, row in CENTRALIZED.items() for d, v in row.items()}
+    """Return the reference's totals, and DGD above all of them."""
+    totals = {**CENTRALIZED, "dgd": dict.fromkeys(CENTRALIZED["delmfw"], 3000.0)}
+    return {(a, d): spread([v]) for a, row in totals.items() for d, v in row.items()}
 
 
-def held(means: dict[tuple[str, int], Spread]) -> list[bool]:
-    return [verdict.holds for verdict in figure23.verdicts(means)]
+def held(fixed: dict[tuple[str, int], Spread], best: dict[tuple[str, int], Spread]) -> list[bool]:
+    return [verdict.holds for verdict in figure23.verdicts(fixed, best)]
 
 
 def test_the_reference_meets_all_claims() -> None:
-    assert held(reference()) == [True] * 6
+    assert held(reference(), reference()) == [True] * 10
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "d", "total", "place"),
+    ("algorithm", "d", "total", "places"),
     [
-        ("dofw", 1, 1250.0, 1),  # more than 5 % off
-        ("delmfw", 101, 1950.0, 3),  # above DOFW
-        ("dofw", 101, 1750.0, 4),  # the margin shrinks
-        ("bold-mfw", 101, 1780.0, 5),
+        ("dofw", 1, 1250.0, [1]),  # more than 5 % off
+        ("delmfw", 101, 1950.0, [0, 3, 5, 6]),  # above DOFW, and the margins shrink
+        ("dofw", 101, 1750.0, [1, 5]),
+        ("bold-mfw", 101, 1780.0, [2, 6]),
     ],
 )
-def test_every_claim_can_fail(algorithm: str, d: int, total: float, place: int) -> None:
-    means = reference()
-    means[algorithm, d] = spread([total])
-    assert held(means)[place] is False
+def test_every_claim_at_the_published_rate_can_fail(
+    algorithm: str, d: int, total: float, places: list[int]
+) -> None:
+    means = reference() | {(algorithm, d): spread([total])}
+    assert [place for place, met in enumerate(held(means, reference())) if not met] == places
+
+
+def test_a_rival_that_is_better_at_its_best_rate_is_told() -> None:
+    best = reference() | {("dofw", 21): spread([931.0]), ("dgd", 101): spread([1163.0])}
+    assert held(reference(), best)[7:] == [False, True, False]
+    assert "every rate tuned DeLMFW is below DOFW" in figure23.verdicts(reference(), best)[7].claim
+
+
+def test_a_learner_that_ignores_late_feedback_fails_every_claim_about_it() -> None:
+    deaf = {("delmfw", d): spread([1025.0 if d == 1 else 3000.0]) for d in (1, 21, 101)}
+    found = held(reference() | deaf, reference() | deaf)
+    assert [place for place, met in enumerate(found) if met] == [1, 2]  # what the others' totals are
 
 
 @pytest.mark.parametrize("d", [d for d in MAX_DELAYS + figure23.QUICK_MAX_DELAYS if d > 1])
@@ -68,30 +84,47 @@ def test_without_delay_there_is_none() -> None:
     assert centralized.scenario(Case("dofw", 1, 0.01), FULL, 1).delays == []
 
 
-def test_the_rate_knows_d_and_not_the_largest_delay_drawn() -> None:
-    rates = {(c.algorithm, c.d): c.rate for c in centralized.cases(MAX_DELAYS, FULL) if c.algorithm != "dgd"}
-    assert len(rates) == 18
-    for (_, d), rate in rates.items():
-        assert rate == pytest.approx(1 / math.sqrt(1000 * d))
-    scenario = centralized.scenario(Case("bold-mfw", 101, rates["bold-mfw", 101]), FULL, 1)
-    assert scenario.algorithm.rate == rates["bold-mfw", 101]
+def test_the_published_rate_knows_d_and_not_the_largest_delay_drawn() -> None:
+    case = centralized.published("bold-mfw", 101, FULL)
+    assert case.rate == pytest.approx(1 / math.sqrt(101_000))
+    scenario = centralized.scenario(case, FULL, 1)
+    assert scenario.algorithm.rate == case.rate
     assert (scenario.algorithm.sub_iterations, scenario.problem.radius) == (31, 8)
 
 
-def test_dgd_gets_its_best_rate_and_the_others_keep_theirs() -> None:
-    runs = {}
-    for case in centralized.cases((1, 21), FULL):
-        total = 100 + abs(math.log(case.rate / 0.1)) if case.algorithm == "dgd" else 50
-        runs[case, 1] = fabricated.outcome(centralized.scenario(case, FULL, 1), total)
-    best = centralized.chosen(runs)
-    assert best["dgd", 21].rate == pytest.approx(0.1)
-    assert best["dofw", 21].rate == pytest.approx(1 / math.sqrt(21_000))
+def fabricate() -> dict[tuple[Case, int], Outcome]:
+    """Return runs of all cases, each algorithm best at a rate of its own."""
+    ideal = {"delmfw": 0.01, "dofw": 1.0, "bold-mfw": 0.1, "dgd": 10.0}
+    return {
+        (case, 1): fabricated.outcome(
+            centralized.scenario(case, FULL, 1), 100 + abs(math.log(case.rate / ideal[case.algorithm]))
+        )
+        for case in centralized.cases((1, 21), FULL)
+    }
 
 
-def test_a_best_rate_at_the_edge_of_the_grid_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    best = {("dgd", 1): Case("dgd", 1, RATES[-1]), ("dgd", 21): Case("dgd", 21, RATES[3])}
-    figure23.print_table(best, dict.fromkeys(best, spread([1.0])), FULL)
-    assert "at the edge of the grid for d = 1." in capsys.readouterr().out
+def test_every_algorithm_is_run_at_the_published_rate_and_over_the_same_grid() -> None:
+    rates = {
+        a: {c.rate for c in centralized.cases((21,), FULL) if c.algorithm == a} for a in centralized.NAMES
+    }
+    assert set(map(frozenset, rates.values())) == {frozenset({*RATES, 1 / math.sqrt(21_000)})}
+
+
+def test_every_algorithm_gets_its_best_rate_beside_the_published_one() -> None:
+    runs = fabricate()
+    best, fixed = centralized.tuned(runs), centralized.at_published(runs, FULL)
+    found = {algorithm: case.rate for (algorithm, d), case in best.items() if d == 21}
+    assert found == pytest.approx({"delmfw": 0.01, "dofw": 1.0, "bold-mfw": 0.1, "dgd": 10.0})
+    assert {case.rate for (_, d), case in fixed.items() if d == 21} == {1 / math.sqrt(21_000)}
+
+
+def test_both_columns_and_a_best_rate_at_the_edge_of_the_grid_are_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    figure23._finish("figure3", fabricate(), FULL, tmp_path, [])
+    printed = capsys.readouterr().out
+    assert "best rate" in printed
+    assert "at the edge of the grid: DGD (d = 1), DGD (d = 21)." in printed
 
 
 @pytest.mark.parametrize(("target", "seeds"), [("figure2", (1, 2)), ("figure3", (1,))])
@@ -100,7 +133,7 @@ def test_quick_run_writes_table_and_figure(
 ) -> None:
     getattr(figure23, target)(replace(fabricated.TINY, seeds=seeds), tmp_path, jobs=1)
     points = {"figure2": 3, "figure3": 4}[target]
-    assert len((tmp_path / f"{target}.csv").read_text().splitlines()) == 1 + points * (3 + 6) * len(seeds)
+    assert len((tmp_path / f"{target}.csv").read_text().splitlines()) == 1 + points * 4 * (1 + 5) * len(seeds)
     assert (tmp_path / f"{target}.png").stat().st_size > 10_000
     assert (tmp_path / f"{target}.svg").stat().st_size > 1000
     printed = capsys.readouterr().out

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from edgefw.cli import main
 from edgefw.errors import DataError, InputError
 from edgefw.experiments import plots, reproduce
 from edgefw.experiments.size import Size, make_size, with_data
@@ -76,3 +77,17 @@ def test_a_quick_run_says_that_it_compares_nothing(
     run("table2", tmp_path)
     assert "nothing is compared" in capsys.readouterr().out
     assert called[0].quick
+
+
+@pytest.mark.parametrize(
+    "words", ["radius 24", "mean over its samples", "centred", "eta_k = 1/(k+3)", "DelayMFW"]
+)
+def test_help_and_report_say_where_the_runs_depart_from_the_papers_text(
+    words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["reproduce", "--help"])
+    assert words in capsys.readouterr().out
+    monkeypatch.setitem(reproduce._TARGETS, "regret", lambda _size, _out, _jobs: None)
+    run("regret", tmp_path, quick=False)
+    assert words in capsys.readouterr().out
