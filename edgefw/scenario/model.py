@@ -115,7 +115,9 @@ class Limits(Strict):
 
     link: PositiveInt = Field(default=10_000, description="pending feedback of one agent")
     all: PositiveInt = Field(default=100_000, description="pending feedback of all agents")
-    megabytes: PositiveInt = Field(default=2_000, description="of pending feedback in all")
+    megabytes: PositiveInt = Field(
+        default=2_000, description="of feedback in memory; less where memory is short"
+    )
 
 
 class Scenario(Strict):

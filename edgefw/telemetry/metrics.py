@@ -175,6 +175,14 @@ class BrokerMetrics:
             ["scope"],
             registry=registry,
         )
+        self.held_bytes = Gauge(
+            "edgefw_broker_held_bytes", "Feedback in memory, until its agent has it.", registry=registry
+        )
+        self.held_limit = Gauge(
+            "edgefw_broker_held_limit_bytes",
+            "How much feedback may be in memory: as the scenario says, or what memory there is for.",
+            registry=registry,
+        )
         self.plan_changes = Counter(
             "edgefw_broker_plan_changes_total", "Changes of the delay plan.", registry=registry
         )

@@ -132,6 +132,7 @@ class Bare:
     async def _start(self, scenario: Scenario) -> None:
         registry = CollectorRegistry()
         self.journal = self.disk.begin()
+        self.found = list(self.journal.restored.rows) if self.journal.restored else []
         self.hold = make_or_restore(scenario, self.journal)
         self.broker = Broker(DIGEST, self.hold, self.journal, BrokerMetrics(registry), registry)
         self.control = self.broker.control

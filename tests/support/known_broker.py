@@ -89,8 +89,7 @@ class Known:
         if reboots:
             self.world.booted = self.world.now - 5
         self.bare.start(self._scenario)
-        assert self.bare.journal.restored is not None
-        self._expect_again(self.bare.journal.restored.rows, set() if cleanly else self._unsaved)
+        self._expect_again(self.bare.found, set() if cleanly else self._unsaved)
         self._unsaved.clear()
         self.bare.run(self._settle())
 

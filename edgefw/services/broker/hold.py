@@ -56,7 +56,8 @@ class Hold(ABC):
         self.links = tuple(Link(agent) for agent in range(plan.rules.agents))
         self._queues = tuple(DueQueue() for _ in self.links)  # a link's own: a change moves all that is in it
         self.start: float | None = None  # the run's: that of the first submission
-        self.pending = self.bytes = 0  # in all; what has been released does not count
+        self.pending = 0  # in all; what has been released does not count
+        self.bytes = 0  # of all that is held, released or not: so much memory is taken
 
     @property
     def rounds(self) -> int:
@@ -94,8 +95,8 @@ class Hold(ABC):
         """Undo the submission of round s: it could not be kept. Return the rounds that are dropped by it."""
         link = self.links[agent]
         held = link.held.get(s)
-        if held is not None and s not in link.released:
-            self._leaves(held)
+        if held is not None:
+            self._count_out(link, held)
         link.untake(s)
         return self._end_moved(agent, s, now)
 
@@ -135,8 +136,7 @@ class Hold(ABC):
                 moved.append((held.due, (agent, held.round)))
         self._queues[agent].push_all(moved)
         for s in dropped:
-            self._leaves(link.held[s])
-            link.forget(s, DROPPED)
+            self._forget(link, s, DROPPED)
         return dropped
 
     def restore(self, held: Held, accepted_under: Plan) -> None:
@@ -166,14 +166,22 @@ class Hold(ABC):
         self.pending += 1
         self.bytes += len(held.payload)
 
-    def _leaves(self, held: Held) -> None:
-        """Take a feedback out of what is pending."""
-        self._queues[held.agent].remove((held.agent, held.round))
-        self._count_out(held)
-
-    def _count_out(self, held: Held) -> None:
-        self.pending -= 1
+    def _count_out(self, link: Link, held: Held) -> None:
         self.bytes -= len(held.payload)
+        if held.round not in link.released:
+            self._queues[held.agent].remove((held.agent, held.round))
+            self.pending -= 1
+
+    def _forget(self, link: Link, s: int, requested: float | None = None) -> None:
+        """Let go of a feedback that is held; its agent has it, unless the delay says DROPPED."""
+        held = link.held[s]
+        self._count_out(link, held)
+        link.forget(s, held.requested_delay if requested is None else requested)
+
+    def _release(self, link: Link, s: int) -> Held:
+        """Release what has been taken out of its queue."""
+        self.pending -= 1
+        return link.release(s)
 
     def _again(self, link: Link, s: int, payload: bytes) -> Taken:
         held = link.held.get(s)
@@ -193,7 +201,7 @@ class Hold(ABC):
             if there > most:
                 raise WireError("full", f"{name} is full: {most} feedbacks are pending; try again later")
         if self.bytes + size > limits.bytes:
-            raise WireError("full", f"the broker is full: {self.bytes} bytes are pending; try again later")
+            raise WireError("full", f"the broker is full: {self.bytes} bytes are held; try again later")
 
     def _start_of_plans(self) -> float | None:
         """Return what the plan's moments are counted from; rounds need nothing of the kind."""
@@ -225,8 +233,7 @@ class WallHold(Hold):
         keys = [key for queue in self._queues for key in queue.pop_due(now)]
         due = sorted((self.links[agent].held[s] for agent, s in keys), key=_by_due)
         for held in due:
-            self.links[held.agent].release(held.round)
-            self._count_out(held)
+            self._release(self.links[held.agent], held.round)
         return due
 
     def unacknowledged(self, agent: int) -> list[Held]:
@@ -238,11 +245,8 @@ class WallHold(Hold):
         link = self.links[agent]
         news = [s for s in dict.fromkeys(rounds) if self._to_forget(link, s)]
         for s in news:
-            held = link.held[s]
-            if s not in link.released:
-                self._leaves(held)
             link.withdrawn.discard(s)
-            link.forget(s, held.requested_delay)
+            self._forget(link, s)
         return news
 
     @staticmethod
@@ -304,13 +308,13 @@ class RoundsHold(Hold):
 
     def _advance(self, link: Link, t: int) -> list[int]:
         """Forget what came with earlier rounds, release what comes with t; return what was forgotten."""
-        gone = list(link.released.values())
-        for held in gone:
-            link.forget(held.round, held.requested_delay)
+        gone = list(link.released)
+        for s in gone:
+            self._forget(link, s)
         for _, s in self._queues[link.agent].pop_due(t):
-            self._count_out(link.release(s))
+            self._release(link, s)
         self.collected[link.agent] = t
-        return [held.round for held in gone]
+        return gone
 
     def _dues(self, link: Link, own: Faults, some: Sequence[Held], now: float) -> Dues:
         del now  # time does not count here

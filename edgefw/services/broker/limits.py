@@ -2,27 +2,53 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from edgefw.errors import InputError
+from edgefw.services.broker.memory import available
 
 if TYPE_CHECKING:
     from edgefw.scenario.model import Scenario
     from edgefw.services.broker.plan import Plan
 
 
+log = logging.getLogger(__name__)
+
+_MEGABYTE = 1_000_000
+_PROGRAM = 80 * _MEGABYTE  # what a broker that holds nothing takes, and some to spare
+_SHARE = 2  # of the rest, one half is for feedback: memory that is taken and given back has gaps
+
+
 class Limits(NamedTuple):
-    """How much may be pending: feedback on a link and in all, bytes in all."""
+    """How much may be held: pending feedback on a link and in all; bytes in all, also of what is released."""
 
     link: int
     all: int
     bytes: int
 
 
-def limits_of(scenario: Scenario) -> Limits:
-    """Return the scenario's limits."""
+def limits_of(scenario: Scenario, memory: int | None = None) -> Limits:
+    """Return the scenario's limits, lowered to what this machine or container has room for."""
     limits = scenario.limits
-    return Limits(limits.link, limits.all, limits.megabytes * 1_000_000)
+    room = _room(available() if memory is None else memory)
+    if room < limits.megabytes:
+        log.warning(
+            "limits.megabytes is %d, and there is memory for %d: agents wait when that is full; "
+            "give the broker more memory to hold more",
+            limits.megabytes,
+            room,
+        )
+    return Limits(limits.link, limits.all, min(limits.megabytes, room) * _MEGABYTE)
+
+
+def _room(memory: int) -> int:
+    """Return the megabytes of feedback that fit into so many bytes of memory.
+
+    >>> _room(2 * 2**30), _room(256 * 2**20), _room(2**20)
+    (1033, 94, 1)
+    """
+    return max((memory - _PROGRAM) // _SHARE // _MEGABYTE, 1)
 
 
 def check_limits(plan: Plan, limits: Limits) -> None:

@@ -36,6 +36,7 @@ def make_or_restore(scenario: Scenario, journal: Journal) -> Hold:
     }
     hold = make_hold(plans[max(plans)], limits)
     _fill(hold, plans, known, journal)
+    known.rows.clear()  # or payloads would stay in memory when they have been delivered
     return hold
 
 

@@ -204,6 +204,8 @@ def _export(hold: Hold, metrics: BrokerMetrics) -> None:
             counter.labels(agent)
     metrics.limit.labels("link").set(hold.limits.link)
     metrics.limit.labels("all").set(hold.limits.all)
+    metrics.held_bytes.set_function(lambda: hold.bytes)
+    metrics.held_limit.set(hold.limits.bytes)
 
 
 def _age(link: Link) -> float:

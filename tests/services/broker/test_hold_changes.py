@@ -245,14 +245,15 @@ class Changes(RuleBasedStateMachine):
                 assert taken == {s for i, s in known.feedback if i == link.agent}
 
     @invariant()
-    def totals_are_those_of_what_is_pending(self) -> None:
+    def totals_are_those_of_what_is_held(self) -> None:
         if (known := self.begun()) is not None:
             pending = known.of("pending")
             first = min((oracle.due(each, known.now) for each in pending), default=math.inf)
             due = known.hold.next_due()
             assert due == (None if math.isinf(first) else first - self.world.booted)
             assert known.hold.pending == len(pending)
-            assert known.hold.bytes == sum(len(known.payloads[each.key]) for each in pending)
+            held = known.of("pending", "open")
+            assert known.hold.bytes == sum(len(known.payloads[each.key]) for each in held)
 
     @invariant()
     def the_plan_is_what_it_was_changed_to(self) -> None:

@@ -42,7 +42,7 @@ def test_what_was_delivered_and_then_withdrawn_may_be_acknowledged() -> None:
     [
         (Limits(2, 99, 999), "the link of agent 0 is full: 2 feedbacks are pending"),
         (Limits(99, 4, 999), "the broker is full: 4 feedbacks are pending"),
-        (Limits(99, 99, 29), "the broker is full: 24 bytes are pending"),
+        (Limits(99, 99, 29), "the broker is full: 24 bytes are held"),
     ],
 )
 def test_a_full_broker_refuses_keeps_what_it_has_and_has_room_again_after_a_release(
@@ -57,9 +57,25 @@ def test_a_full_broker_refuses_keeps_what_it_has_and_has_room_again_after_a_rele
     assert refusal.value.reason == "full"
     assert hold.submit(0, 2, payload(0, 2), 1.0, 1.0) == Taken(5.0, dropped=False, new=False)  # as before
     assert (hold.pending, hold.links[0].count) == (4, 2)
-    assert len(hold.release(5.0)) == 4  # not acknowledged yet: they do not count
+    assert len(hold.release(5.0)) == 4
+    assert (hold.pending, hold.bytes) == (0, 24)  # they are not pending any more, but still in memory
+    hold.acknowledge(0, [1, 2])
     put(hold, 3, now=5.0)
-    assert (hold.pending, hold.bytes) == (1, 6)
+    assert (hold.pending, hold.bytes) == (1, 18)
+
+
+def test_what_nobody_acknowledges_takes_memory_and_no_other_room() -> None:
+    hold = wall(limits=Limits(1, 1, 12))
+    for s in (1, 2):
+        put(hold, s)
+        hold.release(0.0)
+    with pytest.raises(WireError, match="12 bytes are held"):
+        put(hold, 3)
+    hold.acknowledge(0, [1])
+    put(hold, 3)
+    assert hold.bytes == 12
+    hold.withdraw(0, 2, 0.0)  # released, but not kept
+    assert hold.bytes == 6
 
 
 def test_there_is_room_again_when_feedback_is_dropped_or_withdrawn() -> None:

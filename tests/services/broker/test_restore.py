@@ -225,3 +225,16 @@ def test_a_broker_that_was_stopped_goes_on_from_its_journal(tmp_path: Path, cloc
                 assert [each.payload for each in got] == [b"feedback %d of 0" % s for s in (1, 2, 3)]
 
     clock.run(test())
+
+
+def test_what_was_restored_does_not_stay_in_memory_beside_what_is_held() -> None:
+    async def test() -> None:
+        known = ToldJournal()
+        known.keep(Accepted(0, 1, b"payload", 1.0, 0.0, 0, 1, dropped=False))
+        journal = ToldJournal(known.crashed())
+        hold = make_or_restore(scenario("rounds", agents=1), journal)
+        assert hold.links[0].held[1].payload == b"payload"
+        assert journal.restored is not None
+        assert journal.restored.rows == []
+
+    asyncio.run(test())
