@@ -23,7 +23,7 @@ def status(project: str, *, as_json: bool) -> None:
         return
     terminal.table(
         f"containers of {project}",
-        ["service", "state", "health", "cores", "MB", "round", "regret", "feedback out"],
+        ["service", "state", "health", "cores", "MB", "round", "regret >=", "feedback out"],
         [_row(each) for each in found],
     )
 

@@ -68,7 +68,11 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What an agent is told about one of its plays; regret and gap once there is a certified comparator."""
+    """What an agent is told about one of its plays.
+
+    Once there is a fixed point to compare with, the regret so far is at least `regret`; where there is a
+    `gap`, it is at most `regret + gap`.
+    """
 
     round: int
     global_loss: float

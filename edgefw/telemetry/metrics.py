@@ -38,7 +38,8 @@ class AgentMetrics:
         self.global_loss = self._gauge("global_loss", "The last scored play's loss on all agents' batches.")
         self.cumulative_loss = self._gauge("cumulative_loss", "Global losses of all scored plays, added up.")
         self.regret = self._gauge(
-            "regret", "Cumulative loss less that of the best fixed point, once certified."
+            "regret",
+            "The regret so far is at least this: losses less those of the whole horizon's best point.",
         )
         self.regret.set(math.nan)  # not 0: it is not known yet
         self.outstanding = self._gauge("feedback_outstanding", "Feedback submitted and not yet received.")
@@ -193,7 +194,10 @@ class ObserverMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.regret = Gauge(
-            "edgefw_network_regret", "Largest regret of an agent, once certified.", registry=registry
+            "edgefw_network_regret",
+            "An agent's largest regret so far is at least this; at most this plus the gap, if all rounds "
+            "that were compared are played.",
+            registry=registry,
         )
         self.loss = Gauge(
             "edgefw_network_loss", "max_i F_t(x_t^i) of the last scored round.", registry=registry
@@ -207,7 +211,14 @@ class ObserverMetrics:
             registry=registry,
         )
         self.gap = Gauge(
-            "edgefw_network_comparator_gap", "How far the comparator may be off.", registry=registry
+            "edgefw_network_comparator_gap",
+            "How far the fixed point that regret is measured against may be from the best one.",
+            registry=registry,
+        )
+        self.compared = Gauge(
+            "edgefw_network_comparator_rounds",
+            "The rounds for which that fixed point was sought: the horizon, at the end the rounds played.",
+            registry=registry,
         )
         self.comparator_failures = Counter(
             "edgefw_network_comparator_failures_total",

@@ -27,7 +27,7 @@ from edgefw.v1 import observer_service_pb2 as pb
 from edgefw.v1 import observer_service_pb2_grpc
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
     from edgefw.scenario.setup import Setup
@@ -205,10 +205,3 @@ def _get(place: Place, path: str) -> str:
     with urllib.request.urlopen(url, timeout=DEADLINE) as response:
         text: str = response.read().decode()
     return text
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that nobody tells of."""
-    async with asyncio.timeout(DEADLINE):
-        while not condition():  # noqa: ASYNC110 - nobody does
-            await asyncio.sleep(0.01)

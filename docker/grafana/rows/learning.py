@@ -18,16 +18,17 @@ def panels() -> list[Panel]:
     regret = f"edgefw_agent_regret{{{AGENT}}}"
     return [
         chart(
-            "Regret",
-            "Losses of an agent so far, less those of the best fixed point. Where agents learn, it grows "
-            "ever slower.",
+            "Regret, at least",
+            "Losses of an agent so far, less those of the best fixed point of the whole horizon: its regret "
+            "so far is at least this. Where agents learn, it grows ever slower.",
             units.NoUnit,
             Query(regret),
             floor=None,
         ),
         chart(
-            "Regret / sqrt(B)",
-            "Regret over the root of the total delay: by the paper's bound it stays below a constant.",
+            "Regret / sqrt(B), at least",
+            "Regret so far, or less, over the root of the total delay: by the paper's bound it stays below a "
+            "constant.",
             units.NoUnit,
             Query(f"{regret} / scalar(sqrt(avg(edgefw_agent_total_delay_rounds)))"),
             floor=None,
@@ -53,8 +54,8 @@ def panels() -> list[Panel]:
         ),
         chart(
             "Disagreement and gap",
-            "How far the play furthest from the mean of all is from it; and how far the loss of the best "
-            "fixed point may still be from the truth.",
+            "How far the play furthest from the mean of all is from it; and how far the loss of the fixed "
+            "point that regret is measured against may be from the least, over the whole horizon.",
             units.NoUnit,
             Query("edgefw_network_consensus_distance", "disagreement"),
             Query("edgefw_network_comparator_gap", "gap of the comparator"),

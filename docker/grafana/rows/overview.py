@@ -27,9 +27,10 @@ def panels() -> list[Panel]:
             "edgefw_network_loss",
         ),
         number(
-            "Network regret",
-            "The largest regret of an agent: its losses so far, less those of the best fixed point. Known "
-            "once that point is certified, which takes longer than the first rounds.",
+            "Network regret, at least",
+            "The largest regret of an agent is at least this: its losses so far, less those of the best "
+            "fixed point of the whole horizon. At the end it is its regret, up to the gap. Known once that "
+            "point is found, which takes longer than the first rounds.",
             units.NoUnit,
             "edgefw_network_regret",
         ),

@@ -28,7 +28,8 @@ AGENT_NAMES = frozenset(
 )
 BROKER_NAMES = frozenset([_QUEUE])
 OBSERVER_NAMES = frozenset(
-    _NETWORK + name for name in ("round", "loss", "total_loss", "regret", "comparator_gap")
+    _NETWORK + name
+    for name in ("round", "loss", "total_loss", "regret", "comparator_gap", "comparator_rounds")
 )
 
 
@@ -66,9 +67,14 @@ class Board:
         return self._network.get(name, math.nan)
 
     @property
+    def compared(self) -> bool:
+        """Whether there is a fixed point to measure regret against: the regret is at least what is shown."""
+        return self.network("comparator_rounds") > 0
+
+    @property
     def certified(self) -> bool:
-        """Whether there is a best fixed point to measure regret against."""
-        return self.network("comparator_gap") > 0
+        """Whether the regret is also at most what is shown and the gap: the rounds compared are played."""
+        return self.compared and self.network("comparator_rounds") == self.network("round")
 
     @property
     def round(self) -> int:

@@ -31,7 +31,7 @@ _COLUMNS = (
     "round",
     "local\nloss",
     "global\nloss",
-    "regret",
+    "regret\n>=",
     "on its\nway",
     "queue",
     "delay\nrounds",
@@ -138,10 +138,16 @@ def headline(board: Board) -> str:
     parts = [f"round {board.round}/{board.rounds}"]
     if board.round:
         parts.append(f"network loss {number(board.network('loss'))}")
-    if board.round and board.certified:
-        gap = number(board.network("comparator_gap"))
-        parts.append(f"network regret {number(board.network('regret'))} (+{gap})")
+    if board.round and board.compared:
+        parts.append(f"network regret {_regret(board)}")
     return ", ".join(parts)
+
+
+def _regret(board: Board) -> str:
+    regret = number(board.network("regret"))
+    if not board.certified:
+        return f"at least {regret}"
+    return f"{regret} (+{number(board.network('comparator_gap'))})"
 
 
 def draw(board: Board, phase: str, elapsed: float) -> RenderableType:
@@ -177,7 +183,7 @@ def _row(board: Board, i: int) -> list[str]:
         of("round", 0),
         of("local_loss"),
         of("global_loss"),
-        of("regret") if board.certified else "-",
+        of("regret") if board.compared else "-",
         of("feedback_outstanding", 0),
         of("queue", 0),
         of("feedback_delay_rounds", 0),

@@ -4,8 +4,9 @@ Regret while a run is under way is measured against the best point of the *whole
 
     regret_i(t) = sum over s <= t of F_s(x_s^i) - F_s(x*),
 
-which is at most the regret against the best point of rounds 1..t: a lower bound that becomes the regret with
-the last round. The gap beside it certifies x* over the horizon.
+which is at most the regret against the best point of rounds 1..t: the regret so far is *at least* this. The
+gap certifies x* over the horizon, so it says nothing of the regret before the last round; then the regret
+lies in [regret, regret + gap].
 """
 
 from __future__ import annotations
@@ -119,14 +120,19 @@ class Scoreboard:
 
     @property
     def network_regret(self) -> float | None:
-        """The largest regret of an agent, once there is a certificate."""
+        """What the largest regret of an agent is at least, once there is a fixed point to compare with."""
         fixed = self._fixed_sum(self.rounds)
         return None if fixed is None else self.worst_loss - fixed
 
     @property
     def gap(self) -> float | None:
-        """How far the comparator may be off."""
+        """How far the fixed point may be from the best one, over the rounds that it was sought for."""
         return self._gap
+
+    @property
+    def compared_rounds(self) -> int:
+        """The rounds that the fixed point was sought for; where all are played, the gap bounds the regret."""
+        return 0 if self._fixed is None else len(self._fixed) - 1
 
     def add(self, global_loss: NDArray[np.float64]) -> None:
         """Add the next round's F_t(x_t^i), (n,)."""
@@ -146,7 +152,8 @@ class Scoreboard:
         cumulative = float(self._cumulative[t, agent])
         fixed = self._fixed_sum(t)
         regret = None if fixed is None else cumulative - fixed
-        return Score(t, float(self._losses[t - 1, agent]), cumulative, regret, self._gap)
+        gap = self._gap if t == self.compared_rounds else None
+        return Score(t, float(self._losses[t - 1, agent]), cumulative, regret, gap)
 
     def _fixed_sum(self, t: int) -> float | None:
         return None if self._fixed is None or t >= len(self._fixed) else float(self._fixed[t])

@@ -216,6 +216,7 @@ class Observer:
         metrics.total_loss.set(board.total_loss)
         metrics.regret.set(math.nan if board.network_regret is None else board.network_regret)
         metrics.gap.set(math.nan if board.gap is None else board.gap)
+        metrics.compared.set(board.compared_rounds)
 
     def _found(self, certificate: Certificate) -> None:
         """Measure regret against a fixed point from now on."""

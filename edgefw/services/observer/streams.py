@@ -228,5 +228,5 @@ def _response(score: Score) -> Any:
         global_loss=score.global_loss,
         cumulative_loss=score.cumulative_loss,
         regret=score.regret,
-        gap=None if score.regret is None else score.gap,
+        gap=score.gap,
     )

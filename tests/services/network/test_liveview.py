@@ -80,13 +80,24 @@ def test_a_service_that_is_not_there_has_no_numbers() -> None:
         assert asyncio.run(scrape(places.broker, BROKER_NAMES)) == []
 
 
-def test_regret_is_shown_once_it_is_certified() -> None:
+def _network(**numbers: float) -> list[Sample]:
+    return [Sample(f"edgefw_network_{name}", {}, value) for name, value in numbers.items()]
+
+
+def test_regret_is_shown_once_there_is_a_point_to_compare_with_and_with_its_gap_at_the_end() -> None:
     board = _board()
-    board.take([Sample("edgefw_network_round", {}, 3), Sample("edgefw_network_loss", {}, 2.0)])
-    board.take([Sample("edgefw_network_regret", {}, 0), Sample("edgefw_network_comparator_gap", {}, 0)])
+    board.take(_network(round=3, loss=2.0, regret=math.nan, comparator_gap=math.nan, comparator_rounds=0))
     assert headline(board) == "round 3/40, network loss 2.00"
-    board.take([Sample("edgefw_network_regret", {}, 9), Sample("edgefw_network_comparator_gap", {}, 0.5)])
-    assert headline(board) == "round 3/40, network loss 2.00, network regret 9.00 (+0.50)"
+    board.take(_network(regret=9, comparator_gap=0.5, comparator_rounds=40))
+    assert headline(board) == "round 3/40, network loss 2.00, network regret at least 9.00"
+    board.take(_network(round=40))
+    assert headline(board) == "round 40/40, network loss 2.00, network regret 9.00 (+0.50)"
+
+
+def test_the_regret_of_a_run_that_was_ended_early_is_shown_with_its_gap() -> None:
+    board = _board()
+    board.take(_network(round=20, loss=2.0, regret=9, comparator_gap=0.5, comparator_rounds=20))
+    assert headline(board) == "round 20/40, network loss 2.00, network regret 9.00 (+0.50)"
 
 
 def test_the_table_says_which_unit_a_requested_delay_has() -> None:

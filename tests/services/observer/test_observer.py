@@ -14,7 +14,9 @@ import numpy as np
 import playback
 import psutil
 import pytest
+from threadpoolctl import threadpool_limits
 
+from edgefw import best
 from edgefw.experiments import runner
 from edgefw.problem.delay import pending
 from edgefw.scenario.setup import Setup, first_rounds, resolve
@@ -140,6 +142,40 @@ def test_a_certificate_is_told_to_agents_that_stay_and_the_metrics_follow(tmp_pa
         assert answer.round == setup.rounds
         assert answer.regret == pytest.approx(agent["regret"], abs=1e-4)
         assert answer.gap == summary_of(folder)["comparator_gap"]
+
+
+def test_before_the_end_the_regret_is_at_least_what_is_told_and_no_gap_is_told(tmp_path: Path) -> None:
+    setup, half = resolve(playback.scenario(algorithm={"horizon": 40})), 20
+    folder = playback.new_folder(tmp_path / "run", setup.scenario)
+    rounds = playback.play_all(setup)
+
+    async def run() -> tuple[dict[str, float], list[Any], list[Any]]:
+        async with playback.observing(folder, stay=True) as observer:
+            metrics = await playback.metrics_of(observer.place)
+            async with asyncio.timeout(playback.DEADLINE):
+                while metrics["edgefw_network_comparator_rounds"] < setup.rounds:
+                    await asyncio.sleep(0.1)
+                    metrics = await playback.metrics_of(observer.place)
+            address = observer.place.address
+            first = await playback.report_network(address, setup, rounds[:half])
+            metrics = await playback.metrics_of(observer.place)
+            rest = await playback.report_network(address, setup, rounds[half:])
+            return metrics, [one[-1] for one in first], [one[-1] for one in rest]
+
+    metrics, middle, end = asyncio.run(run())
+    assert (metrics["edgefw_network_round"], metrics["edgefw_network_comparator_rounds"]) == (
+        half,
+        setup.rounds,
+    )
+    assert metrics["edgefw_network_regret"] == max(answer.regret for answer in middle)
+    for answers, played, told in ((middle, half, False), (end, setup.rounds, True)):
+        with threadpool_limits(1):
+            best_point = best.find(first_rounds(setup, played), lambda c: c.gap <= 0.1).comparator
+        for answer in answers:
+            least, most = (answer.cumulative_loss - best_point.value + gap for gap in (0.0, best_point.gap))
+            assert answer.regret <= most + 1e-4
+            assert answer.HasField("gap") == told
+            assert not told or least <= answer.regret + answer.gap + 1e-4
 
 
 def test_a_run_that_is_stopped_is_scored_against_the_best_point_of_what_was_played(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import playback
 import psutil
 import pytest
+from waiting import eventually
 
 from edgefw import best
 from edgefw.core.comparator import certify
@@ -167,7 +168,7 @@ def check_a_run_without_regret(tmp_path: Path, harm: Callable[[], Awaitable[None
         async with playback.observing(folder, stay=True) as observer:
             await harm()
             await playback.report_network(observer.place.address, setup, rounds)
-            await playback.until((folder.path / "summary.json").exists)
+            await eventually((folder.path / "summary.json").exists)
             metrics = await playback.metrics_of(observer.place)
             return metrics["edgefw_network_comparator_failures_total"]
 
