@@ -106,7 +106,9 @@ class Algorithm(Strict):
 class Peers(Strict):
     """What an agent does when a neighbour is silent."""
 
-    on_loss: Literal["wait", "reroute"] = "wait"
+    on_loss: Literal["wait", "reroute"] = Field(
+        default="wait", description="reroute is not available yet: up and compose refuse it"
+    )
     timeout: Duration = 30.0
 
 
@@ -137,7 +139,9 @@ class Scenario(Strict):
     events: list[AnyFault] = Field(default_factory=list)
     peers: Peers = Peers()
     limits: Limits = Limits()
-    resume: Literal["anew", "continue"] = "anew"
+    resume: Literal["anew", "continue"] = Field(
+        default="anew", description="continue is not available yet: up and compose refuse it"
+    )
     precision: Literal["float32", "float64"] = Field(default="float32", description="of the simulator")
 
     @property
