@@ -13,6 +13,7 @@ import uvloop
 from edgefw.errors import EdgefwError, InputError
 from edgefw.telemetry.endpoint import Endpoint
 from edgefw.telemetry.logs import start_logging
+from edgefw.transport.race import race
 from edgefw.transport.server import AddServicer, GrpcServer
 
 if TYPE_CHECKING:
@@ -41,14 +42,11 @@ def run_service(name: str, service: Service) -> int:
 
 async def unless(stop: Stop, work: Coroutine[Any, Any, T]) -> T | None:
     """Return what some work comes to, or None where `stop` comes first: then the work is given up."""
-    working, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        return working.result() if working.done() else None
-    finally:
-        for task in (working, stopped):
-            task.cancel()
-        await asyncio.gather(working, stopped, return_exceptions=True)
+
+    async def stopped() -> None:
+        await stop.wait()
+
+    return await race(work, stopped())
 
 
 async def _until_stopped(service: Service) -> None:

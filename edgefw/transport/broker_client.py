@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import grpc
 
-from edgefw.errors import BrokerRefusalError, RunOverError
-from edgefw.transport.backoff import Backoff
-from edgefw.transport.channel import LARGEST_PAYLOAD, open_channel
+from edgefw.errors import BrokerRefusalError, EdgefwError, RunOverError
+from edgefw.transport.channel import LARGEST_PAYLOAD
+from edgefw.transport.connection import Connection, ending, first_message
 from edgefw.transport.submissions import Submissions
 from edgefw.v1 import broker_service_pb2, broker_service_pb2_grpc
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
-log = logging.getLogger(__name__)
+    from collections.abc import AsyncIterator
 
 _DEADLINE = 10.0  # seconds for one try of one call
-_AGAIN = (
-    grpc.StatusCode.UNAVAILABLE,
-    grpc.StatusCode.DEADLINE_EXCEEDED,
-    grpc.StatusCode.CANCELLED,  # by a broker that is stopping
-    grpc.StatusCode.INTERNAL,  # this side's own, for a stream that broke while it was written to
-    grpc.StatusCode.RESOURCE_EXHAUSTED,  # the broker is full: wait, nothing is dropped
-)
 
 
 @dataclass(frozen=True)
@@ -43,15 +33,18 @@ class BrokerClient:
     """One agent's calls to the broker; each is repeated until the broker answers."""
 
     def __init__(self, address: str, agent: int, digest: str) -> None:
-        self._address, self._agent, self._digest = address, agent, digest
-        self._channel = open_channel(address)
-        self._stub = broker_service_pb2_grpc.BrokerServiceStub(self._channel)
-        self._submissions = Submissions(self._stub, self._retry_or_raise)
+        self._agent, self._digest = agent, digest
+        # gRPC gives all of them one connection; each can be renewed without ending the others' calls
+        submitting, self._collecting, self._subscribing = (
+            Connection("the broker", address) for _ in range(3)
+        )
+        self._submissions = Submissions(submitting, _refusal)
 
     async def close(self) -> None:
         """End the connection."""
         await self._submissions.close()
-        await self._channel.close()
+        await self._collecting.close()
+        await self._subscribing.close()
 
     async def submit(self, round_: int, payload: bytes, norm: float) -> broker_service_pb2.SubmitResponse:
         """Hand over the feedback of a round; returns when the broker has it for good."""
@@ -71,54 +64,40 @@ class BrokerClient:
             agent=self._agent, round=round_, scenario_digest=self._digest
         )
 
-        async def once() -> list[Delivery]:
-            call = self._stub.Collect(request, timeout=_DEADLINE)
+        async def once(channel: grpc.aio.Channel) -> list[Delivery]:
+            call = broker_service_pb2_grpc.BrokerServiceStub(channel).Collect(request, timeout=_DEADLINE)
             return [_delivery(answer.delivery) async for answer in call]
 
-        deliveries: list[Delivery] = await self._insist(f"collect round {round_}", once)
-        return deliveries
+        refusal = partial(_refusal, f"collect round {round_}")
+        return await self._collecting.insist("collect", refusal, once)
 
     async def deliveries(self) -> AsyncIterator[Delivery]:
         """Yield feedback as it comes due, for ever (wall clock); what was yielded is then acknowledged."""
-        backoff = Backoff()
-        while True:
-            call = self._stub.Subscribe()
-            try:
-                subscription = broker_service_pb2.Subscription(
-                    agent=self._agent, scenario_digest=self._digest
-                )
-                await call.write(broker_service_pb2.SubscribeRequest(subscription=subscription))
-                while (message := await call.read()) is not grpc.aio.EOF:
-                    backoff.reset()
-                    if message.WhichOneof("content") == "delivery":
-                        yield _delivery(message.delivery)
-                        done = broker_service_pb2.Acknowledgement(rounds=[message.delivery.round])
-                        await call.write(broker_service_pb2.SubscribeRequest(acknowledgement=done))
-            except grpc.aio.AioRpcError as error:
-                self._retry_or_raise("subscribe", error)
-            except asyncio.InvalidStateError:
-                pass  # the call ended while it was written to: the next read would have said so
-            finally:
-                call.cancel()
-            await backoff.pause()
+        subscription = broker_service_pb2.Subscription(agent=self._agent, scenario_digest=self._digest)
+        async for attempt in self._subscribing.attempts("subscribe", partial(_refusal, "subscribe")):
+            async with attempt as channel:
+                stub = broker_service_pb2_grpc.BrokerServiceStub(channel)
+                async with ending(stub.Subscribe()) as call:
+                    await call.write(broker_service_pb2.SubscribeRequest(subscription=subscription))
+                    message = await first_message(call)
+                    while message is not grpc.aio.EOF:
+                        if message.WhichOneof("content") == "delivery":
+                            attempt.worked()
+                            yield _delivery(message.delivery)
+                            await _acknowledge(call, message.delivery.round)
+                        message = await call.read()
 
-    async def _insist(self, what: str, call: Callable[[], Awaitable[Any]]) -> Any:
-        backoff = Backoff()
-        while True:
-            try:
-                return await call()
-            except grpc.aio.AioRpcError as error:
-                self._retry_or_raise(what, error)
-            await backoff.pause()
 
-    def _retry_or_raise(self, what: str, error: grpc.aio.AioRpcError) -> None:
-        if error.code() is grpc.StatusCode.NOT_FOUND:
-            raise RunOverError(f"the broker serves another run: {error.details()}") from None
-        if error.code() not in _AGAIN:
-            raise BrokerRefusalError(
-                f"the broker refuses to {what}: {error.code().name}: {error.details()}"
-            ) from None
-        log.warning("waiting for the broker at %s to %s: %s", self._address, what, error.code().name)
+async def _acknowledge(call: Any, round_: int) -> None:
+    done = broker_service_pb2.Acknowledgement(rounds=[round_])
+    await call.write(broker_service_pb2.SubscribeRequest(acknowledgement=done))
+
+
+def _refusal(what: str, error: grpc.aio.AioRpcError) -> EdgefwError:
+    """Return what it means to an agent that the broker will not do something."""
+    if error.code() is grpc.StatusCode.NOT_FOUND:
+        return RunOverError(f"the broker serves another run: {error.details()}")
+    return BrokerRefusalError(f"the broker refuses to {what}: {error.code().name}: {error.details()}")
 
 
 def _delivery(message: broker_service_pb2.Delivery) -> Delivery:

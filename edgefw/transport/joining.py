@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import dataclass
-
-import grpc
+from typing import TYPE_CHECKING
 
 from edgefw.errors import EdgefwError
-from edgefw.transport.backoff import Backoff
-from edgefw.transport.channel import open_channel
+from edgefw.transport.connection import Connection
 from edgefw.v1 import observer_service_pb2, observer_service_pb2_grpc
 
-log = logging.getLogger(__name__)
-
-_AGAIN = (
-    grpc.StatusCode.UNAVAILABLE,
-    grpc.StatusCode.ABORTED,
-    grpc.StatusCode.DEADLINE_EXCEEDED,
-    grpc.StatusCode.CANCELLED,  # by an observer that is stopping
-)
+if TYPE_CHECKING:
+    import grpc
 
 
 class JoinError(EdgefwError):
@@ -42,18 +33,15 @@ async def join(observer: str, address: str, metrics_port: int, agent: int | None
     Waits for as long as the others take to join: the observer's log says who is missing.
     """
     request = observer_service_pb2.JoinRequest(agent=agent, address=address, metrics_port=metrics_port)
-    backoff = Backoff()
-    while True:
-        try:
-            async with open_channel(observer) as channel:
-                return await _ask(observer_service_pb2_grpc.ObserverServiceStub(channel), request)
-        except grpc.aio.AioRpcError as error:
-            if error.code() not in _AGAIN:
-                raise JoinError(
-                    f"the observer at {observer} refuses: {error.code().name}: {error.details()}"
-                ) from None
-            log.info("waiting to join the observer at %s: %s", observer, error.code().name)
-        await backoff.pause()
+
+    def refusal(error: grpc.aio.AioRpcError) -> JoinError:
+        return JoinError(f"the observer at {observer} refuses: {error.code().name}: {error.details()}")
+
+    async def once(channel: grpc.aio.Channel) -> Joined:
+        return await _ask(observer_service_pb2_grpc.ObserverServiceStub(channel), request)
+
+    async with Connection("the observer", observer) as connection:
+        return await connection.insist("join", refusal, once)
 
 
 async def _ask(

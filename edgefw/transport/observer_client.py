@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +10,15 @@ import grpc
 
 from edgefw.core.messages import Score
 from edgefw.errors import RunOverError
-from edgefw.transport.backoff import Backoff
-from edgefw.transport.channel import open_channel
 from edgefw.transport.codec import encode_array
+from edgefw.transport.connection import Attempts, Connection, ending, while_open
+from edgefw.transport.race import race
 from edgefw.v1 import observer_service_pb2, observer_service_pb2_grpc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from edgefw.problem.feasible.base import Real
-
-log = logging.getLogger(__name__)
 
 
 class ObserverClient:
@@ -65,32 +62,19 @@ class ObserverClient:
 
     async def run(self) -> None:
         """Report for as long as the agent lives."""
-        backoff = Backoff()
-        async with open_channel(self._address) as channel:
-            stub = observer_service_pb2_grpc.ObserverServiceStub(channel)
-            while True:
-                call = stub.Report()
-                try:
-                    await self._converse(call)
-                except grpc.aio.AioRpcError as error:
-                    if error.code() is grpc.StatusCode.FAILED_PRECONDITION:
-                        raise RunOverError(f"the observer refuses reports: {error.details()}") from None
-                    log.warning("observer at %s: %s: %s", self._address, error.code().name, error.details())
-                except asyncio.InvalidStateError:
-                    pass  # the call ended while it was written to: the next read would have said so
-                finally:
-                    call.cancel()
-                await backoff.pause()
-
-    async def _converse(self, call: Any) -> None:
         reporter = observer_service_pb2.Reporter(agent=self._agent, scenario_digest=self._digest)
-        await call.write(observer_service_pb2.ReportRequest(reporter=reporter))
-        writer = asyncio.create_task(self._write_all(call))
-        try:
-            while (answer := await call.read()) is not grpc.aio.EOF:
-                self._take(answer)
-        finally:
-            writer.cancel()
+        async with Connection("the observer", self._address) as connection:
+            async for attempt in connection.attempts("report", _refusal):
+                async with attempt as channel:
+                    stub = observer_service_pb2_grpc.ObserverServiceStub(channel)
+                    async with ending(stub.Report()) as call:
+                        await call.write(observer_service_pb2.ReportRequest(reporter=reporter))
+                        await race(self._read_all(call, attempt), while_open(self._write_all(call)))
+
+    async def _read_all(self, call: Any, attempt: Attempts) -> None:
+        while (answer := await call.read()) is not grpc.aio.EOF:
+            attempt.worked()
+            self._take(answer)
 
     async def _write_all(self, call: Any) -> None:
         cursor = 0
@@ -110,3 +94,10 @@ class ObserverClient:
         self._scored(Score(answer.round, answer.global_loss, answer.cumulative_loss, regret, gap))
         if not self._unscored:
             self._all_scored.set()
+
+
+def _refusal(error: grpc.aio.AioRpcError) -> RunOverError | None:
+    """Return what ends an agent: that its run is over. No other refusal of a report is worth a play."""
+    if error.code() is grpc.StatusCode.FAILED_PRECONDITION:
+        return RunOverError(f"the observer refuses reports: {error.details()}")
+    return None

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 
-from edgefw.errors import BrokerRefusalError, RunOverError
-from edgefw.transport.backoff import Backoff
+from edgefw.transport.connection import Attempts, Connection, ending, while_open
+from edgefw.transport.race import race
+from edgefw.v1.broker_service_pb2_grpc import BrokerServiceStub
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from edgefw.errors import EdgefwError
     from edgefw.v1.broker_service_pb2 import SubmitRequest, SubmitResponse
+
+    Refusal = Callable[[str, grpc.aio.AioRpcError], EdgefwError]
 
 log = logging.getLogger(__name__)
 
@@ -28,8 +32,8 @@ class Submissions:
     gets all that is unanswered once more: the broker knows what it has.
     """
 
-    def __init__(self, stub: Any, retry_or_raise: Callable[[str, grpc.aio.AioRpcError], None]) -> None:
-        self._stub, self._retry_or_raise = stub, retry_or_raise
+    def __init__(self, connection: Connection, refusal: Refusal) -> None:
+        self._connection, self._refusal = connection, refusal
         self._unanswered: dict[tuple[int, int], tuple[SubmitRequest, asyncio.Future[SubmitResponse]]] = {}
         self._unsent: list[SubmitRequest] = []
         self._more = asyncio.Event()
@@ -44,6 +48,7 @@ class Submissions:
         self._more.set()
         if self._life is None:
             self._life = asyncio.create_task(self._live(), name="submissions")
+            self._life.add_done_callback(self._over)
         try:
             return await answer
         finally:
@@ -54,35 +59,17 @@ class Submissions:
         if self._life is not None:
             self._life.cancel()
             await asyncio.gather(self._life, return_exceptions=True)
+        await self._connection.close()
 
     async def _live(self) -> None:
         """Keep a stream to the broker for as long as there is something to submit."""
-        backoff = Backoff()
-        while True:
-            await self._more.wait()
-            self._unsent = [request for request, _ in self._unanswered.values()]
-            try:
-                await self._converse(self._stub.Submit(), backoff)
-            except grpc.aio.AioRpcError as error:
-                self._refused(error)
+        async for attempt in self._connection.attempts("submit", self._refused):
             if self._unanswered:
                 self._more.set()
-            await backoff.pause()
-
-    async def _converse(self, call: Any, backoff: Backoff) -> None:
-        """Send and read answers side by side, until the stream ends or is taken for dead."""
-        reading = asyncio.create_task(self._read(call, backoff))
-        others = [asyncio.create_task(self._write(call)), asyncio.create_task(self._until_dead())]
-        try:
-            # not the writer: when the stream ends, its error says less than the reader's
-            await asyncio.wait({reading, others[1]}, return_when=asyncio.FIRST_COMPLETED)
-            if reading.done():
-                reading.result()
-        finally:
-            for task in (reading, *others):
-                task.cancel()
-            await asyncio.gather(reading, *others, return_exceptions=True)
-            call.cancel()
+            await self._more.wait()
+            self._unsent = [request for request, _ in self._unanswered.values()]
+            async with attempt as channel, ending(BrokerServiceStub(channel).Submit()) as call:
+                await race(self._read(call, attempt), while_open(self._write(call)), self._until_dead())
 
     async def _until_dead(self) -> None:
         """Return when there has been no answer for too long to one that waits."""
@@ -101,21 +88,24 @@ class Submissions:
             for request in batch:
                 await call.write(request)
 
-    async def _read(self, call: Any, backoff: Backoff) -> None:
+    async def _read(self, call: Any, attempt: Attempts) -> None:
         while (answer := await call.read()) is not grpc.aio.EOF:
-            backoff.reset()
+            attempt.worked()
             waiting = self._unanswered.get((answer.agent, answer.round))
             if waiting is not None and not waiting[1].done():
                 waiting[1].set_result(answer)
 
-    def _refused(self, error: grpc.aio.AioRpcError) -> None:
-        """Try again, or tell everyone who waits that there is no use in it."""
-        try:
-            self._retry_or_raise(f"submit round {min((s for _, s in self._unanswered), default=0)}", error)
-        except (BrokerRefusalError, RunOverError) as refusal:
-            for _, answer in self._unanswered.values():
-                if not answer.done():
-                    answer.set_exception(type(refusal)(str(refusal)))
-            self._unanswered.clear()
-            self._unsent.clear()
-            self._more.clear()
+    def _refused(self, error: grpc.aio.AioRpcError) -> EdgefwError:
+        return self._refusal(f"submit round {min((s for _, s in self._unanswered), default=0)}", error)
+
+    def _over(self, life: asyncio.Task[None]) -> None:
+        """Tell everyone who waits what ended the submissions; whoever comes next begins anew."""
+        self._life = None
+        if life.cancelled() or (failure := life.exception()) is None:
+            return
+        for _, answer in self._unanswered.values():
+            if not answer.done():
+                answer.set_exception(failure)
+        self._unanswered.clear()
+        self._unsent.clear()
+        self._more.clear()

@@ -25,7 +25,7 @@ class Proxy:
         self._moved = asyncio.Condition()
         self._left = asyncio.Event()
         self.connections = 0  # that were opened so far
-        self.address = ""
+        self.address, self.port = "", 0
 
     def cut(self) -> None:
         """Hold every byte from now on."""
@@ -111,11 +111,14 @@ async def _until_one_ends(
 
 
 @asynccontextmanager
-async def proxy(target: str, latency: float = 0.0, host: str = "127.0.0.1") -> AsyncIterator[Proxy]:
-    """Run a proxy to the server at `target`, a host and a port; its own `address` is on loopback."""
+async def proxy(
+    target: str, latency: float = 0.0, host: str = "127.0.0.1", port: int = 0
+) -> AsyncIterator[Proxy]:
+    """Run a proxy to the server at `target`, a host and a port; its own are on loopback."""
     made = Proxy(target, latency)
-    server = await asyncio.start_server(made.accept, host, 0, family=socket.AF_INET)
-    made.address = f"{host}:{server.sockets[0].getsockname()[1]}"
+    server = await asyncio.start_server(made.accept, host, port, family=socket.AF_INET)
+    made.port = server.sockets[0].getsockname()[1]
+    made.address = f"{host}:{made.port}"
     try:
         yield made
     finally:

@@ -10,6 +10,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from proxy import Proxy, proxy
+from waiting import PATIENCE
 
 from edgefw.transport import channel as module
 from edgefw.transport import server as server_module
@@ -19,7 +20,6 @@ from edgefw.transport.server import GrpcServer
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-DEADLINE = 30.0  # seconds after which a test is stuck
 EVERYTHING = health_pb2.HealthCheckRequest(service="")
 
 
@@ -39,7 +39,7 @@ async def watched(latency: float = 0.0) -> AsyncIterator[tuple[Proxy, Any]]:
     port = await server.start("127.0.0.1:0", [])
     await server.ready()
     async with (
-        asyncio.timeout(DEADLINE),
+        asyncio.timeout(PATIENCE),
         proxy(f"127.0.0.1:{port}", latency) as network,
         open_channel(network.address) as channel,
     ):

@@ -4,73 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import grpc
 import numpy as np
 import pytest
-from prometheus_client import CollectorRegistry
+from peer_nodes import ME, K, Node, dialling, exchange, frame, hello
+from waiting import PATIENCE
 
-from edgefw.core.messages import Frame
-from edgefw.telemetry.metrics import AgentMetrics
+from edgefw.transport import connection
 from edgefw.transport.channel import LARGEST_MESSAGE
 from edgefw.transport.codec import encode_frame
-from edgefw.transport.peers import SERVICE_NAME, Identity, PeerLink, PeerServicer, keep_dialling
-from edgefw.transport.server import GrpcServer
 from edgefw.v1 import peer_service_pb2 as pb
 from edgefw.v1 import peer_service_pb2_grpc
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-K, SHAPE = 3, (2, 4)
-ME = Identity(agent=1, digest="d" * 32, K=K, shape=SHAPE)
-PATIENCE = 5.0
-
-
-class Node:
-    """Agent 1 with neighbours 0 (who dials) and 2."""
-
-    def __init__(self, me: Identity = ME, neighbours: tuple[int, ...] = (0, 2)) -> None:
-        self.registry = CollectorRegistry()
-        self.metrics = AgentMetrics(self.registry, me.agent)
-        self.me = me
-        self.links = {j: PeerLink(me, j, self.metrics) for j in neighbours}
-        self.server = GrpcServer()
-        self.port = 0
-
-    async def __aenter__(self) -> Self:
-        servicer = PeerServicer(self.me, self.links, self.metrics)
-        add = lambda s: peer_service_pb2_grpc.add_PeerServiceServicer_to_server(servicer, s)  # noqa: E731
-        self.port = await self.server.start("127.0.0.1:0", [(SERVICE_NAME, add)])
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.server.stop()
-
-    def rejected(self, peer: str, reason: str) -> float:
-        labels = {"agent": str(self.me.agent), "peer": peer, "reason": reason}
-        return self.registry.get_sample_value("edgefw_agent_peer_rejected_total", labels) or 0.0
-
-
-def frame(t: int, k: int, agent: int = 0, value: float = 1.0) -> Frame:
-    return Frame(agent, t, k, np.full(SHAPE, value, dtype=np.float32), None)
-
-
-def hello(**changes: Any) -> pb.Hello:
-    fields: dict[str, Any] = {
-        "protocol_version": 1,
-        "agent": 0,
-        "scenario_digest": ME.digest,
-        "resume_round": 1,
-        "resume_step": 1,
-    }
-    return pb.Hello(**(fields | changes))
-
 
 def run(test: Callable[[Node], Awaitable[None]]) -> None:
     async def body() -> None:
-        async with asyncio.timeout(4 * PATIENCE), Node() as node:
+        async with asyncio.timeout(PATIENCE), Node() as node:
             await test(node)
 
     asyncio.run(body())
@@ -81,7 +35,7 @@ async def converse(
 ) -> tuple[grpc.StatusCode, str, list[pb.ExchangeResponse]]:
     """Send messages on a stream of our own; return how the stream ended, and what was answered."""
     answers = []
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{node.port}") as channel:
+    async with grpc.aio.insecure_channel(node.address) as channel:
         call = peer_service_pb2_grpc.PeerServiceStub(channel).Exchange(timeout=PATIENCE)
         try:
             for message in messages:
@@ -93,54 +47,100 @@ async def converse(
         return await call.code(), await call.details(), answers
 
 
-def test_frames_cross_an_edge_both_ways_in_order() -> None:
+def run_edge(test: Callable[[Node, Node], Awaitable[None]]) -> None:
+    """Run a test on two neighbours: agent 0 dials agent 1."""
+
     async def body() -> None:
         zero = Node(replace(ME, agent=0), (1,))
-        async with asyncio.timeout(4 * PATIENCE), Node(neighbours=(0,)) as one:
-            dialling = asyncio.create_task(
-                keep_dialling(zero.me, zero.links[1], f"127.0.0.1:{one.port}", zero.metrics)
-            )
-            for t in (1, 2):
-                for k in (1, 2, 3):
-                    zero.links[1].send(frame(t, k, 0, value=t + k / 10))
-                    one.links[0].send(frame(t, k, 1, value=-t - k / 10))
-                    at_one = await one.links[0].receive(t, k)
-                    at_zero = await zero.links[1].receive(t, k)
-                    assert (at_one.agent, at_one.t, at_one.k) == (0, t, k)
-                    assert np.array_equal(at_one.iterate, frame(t, k, value=t + k / 10).iterate)
-                    assert np.array_equal(at_zero.iterate, frame(t, k, value=-t - k / 10).iterate)
-            dialling.cancel()
+        async with (
+            asyncio.timeout(PATIENCE),
+            Node(neighbours=(0,)) as one,
+            dialling(zero, 1, one.address),
+        ):
+            await test(zero, one)
 
     asyncio.run(body())
+
+
+def test_frames_cross_an_edge_both_ways_in_order() -> None:
+    async def body(zero: Node, one: Node) -> None:
+        for t in (1, 2):
+            for k in (1, 2, 3):
+                zero.links[1].send(frame(t, k, 0, value=t + k / 10))
+                one.links[0].send(frame(t, k, 1, value=-t - k / 10))
+                at_one = await one.links[0].receive(t, k)
+                at_zero = await zero.links[1].receive(t, k)
+                assert (at_one.agent, at_one.t, at_one.k) == (0, t, k)
+                assert np.array_equal(at_one.iterate, frame(t, k, value=t + k / 10).iterate)
+                assert np.array_equal(at_zero.iterate, frame(t, k, value=-t - k / 10).iterate)
+
+    run_edge(body)
 
 
 def test_a_broken_stream_is_dialled_again_and_nothing_is_lost_or_sent_twice() -> None:
-    async def body() -> None:
-        zero = Node(replace(ME, agent=0), (1,))
-        async with asyncio.timeout(8 * PATIENCE):
-            one = Node(neighbours=(0,))
-            await one.__aenter__()
-            dialling = asyncio.create_task(
-                keep_dialling(zero.me, zero.links[1], f"127.0.0.1:{one.port}", zero.metrics)
-            )
-            zero.links[1].send(frame(1, 1))
-            one.links[0].send(frame(1, 1, 1))
-            await one.links[0].receive(1, 1)
-            await zero.links[1].receive(1, 1)
-            await one.server.stop()
-            zero.links[1].send(frame(1, 2))  # while there is no stream
-            one.links[0].send(frame(1, 2, 1))
-            again, one.server = one.port, GrpcServer()
-            servicer = PeerServicer(one.me, one.links, one.metrics)
-            add = lambda s: peer_service_pb2_grpc.add_PeerServiceServicer_to_server(servicer, s)  # noqa: E731
-            await one.server.start(f"127.0.0.1:{again}", [(SERVICE_NAME, add)])
-            assert (await one.links[0].receive(1, 2)).k == 2
-            assert (await zero.links[1].receive(1, 2)).k == 2
-            assert one.rejected("0", "unexpected") == 0
-            dialling.cancel()
-            await one.server.stop()
+    async def body(zero: Node, one: Node) -> None:
+        await exchange(zero.links[1], one.links[0], 1, 1)
+        await one.stop()
+        zero.links[1].send(frame(1, 2))  # while there is no stream
+        one.links[0].send(frame(1, 2, 1))
+        await one.start(one.port)
+        assert (await one.links[0].receive(1, 2)).k == 2
+        assert (await zero.links[1].receive(1, 2)).k == 2
+        assert one.rejected("0", "unexpected") == 0
 
-    asyncio.run(body())
+    run_edge(body)
+
+
+@pytest.mark.parametrize(
+    "resume", [(9, 1), (1, 3), (1, 1), (0, 1), (1, 0), (1, K + 1), (2**32 - 1, 2**32 - 1)], ids=str
+)
+def test_a_hello_that_cannot_be_the_neighbours_changes_nothing(resume: tuple[int, int]) -> None:
+    """Both have exchanged (1, 1) and (1, 2) is under way: agent 0 can need (1, 2) alone."""
+
+    async def body(zero: Node, one: Node) -> None:
+        await exchange(zero.links[1], one.links[0], 1, 1)
+        zero.links[1].send(frame(1, 2))
+        await one.links[0].receive(1, 2)
+        stands = one.links[0]._session
+        foreign = pb.ExchangeRequest(hello=hello(resume_round=resume[0], resume_step=resume[1]))
+        code, details, answers = await converse(one, foreign)
+        assert (code, answers) == (grpc.StatusCode.FAILED_PRECONDITION, [])
+        assert f"agent 0 needs frames from {resume} on" in details
+        await converse(one, foreign, pb.ExchangeRequest(frame=bad_frame(step=9)))
+        assert one.rejected("0", "resume") == 2
+        assert one.links[0]._session is stands
+        one.links[0].send(frame(1, 2, 1))
+        assert (await zero.links[1].receive(1, 2)).k == 2
+        await exchange(zero.links[1], one.links[0], 1, 3)
+
+    run_edge(body)
+
+
+def test_a_stream_whose_place_was_taken_ends_and_its_neighbour_dials_again() -> None:
+    async def body(zero: Node, one: Node) -> None:
+        await exchange(zero.links[1], one.links[0], 1, 1)
+        first = zero.links[1]._session
+        foreign = hello(resume_round=1, resume_step=2)  # as agent 0 would say it
+        bad = pb.ExchangeRequest(frame=bad_frame(step=9))
+        code, _, _ = await converse(one, pb.ExchangeRequest(hello=foreign), bad)
+        assert code is grpc.StatusCode.INVALID_ARGUMENT
+        await exchange(zero.links[1], one.links[0], 1, 2)
+        assert zero.links[1]._session is not first
+        assert one.rejected("0", "replaced") == 0  # it was no fault of agent 0
+
+    run_edge(body)
+
+
+def test_a_stream_that_does_not_say_hello_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "FIRST_MESSAGE", 0.01)
+
+    async def body(node: Node) -> None:
+        code, details, _ = await converse(node)
+        assert code is grpc.StatusCode.DEADLINE_EXCEEDED
+        assert "no Hello within" in details
+        assert node.rejected("unknown", "silent") == 1
+
+    run(body)
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,23 @@ def test_closing_leaves_nobody_waiting_in_the_background() -> None:
     run(test())
 
 
+def test_whatever_else_ends_the_submissions_reaches_everyone_who_waits_and_the_next_may_try() -> None:
+    async def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    async def test() -> None:
+        async with scripted(Act()) as (server, client):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(module.Submissions, "_write", broken)
+                waiting = [asyncio.create_task(client.submit(s, b"feedback", 1.0)) for s in (1, 2)]
+                await asyncio.wait(waiting)
+                assert [type(task.exception()) for task in waiting] == [ZeroDivisionError] * 2
+            assert await submit(client, 3) == [3]
+            assert server.streams[-1] == [3]
+
+    run(test())
+
+
 # -- with a real broker --
 
 
@@ -203,6 +220,30 @@ def test_a_broker_may_go_away_and_come_back_without_loss_or_copies() -> None:
         assert [(row.round, row.payload) for row in journal.rows()] == [
             (s, b"feedback %d" % s) for s in range(1, 17)
         ]
+
+    run(test())
+
+
+def test_an_agent_whose_subscription_was_taken_over_subscribes_again() -> None:
+    async def test() -> None:
+        async with broker(scenario()) as client:
+            agent = BrokerClient(client.address, 0, client.digest)
+            receiving = asyncio.ensure_future(anext(agent.deliveries()))
+            await eventually(lambda: client.control.connected(0))
+            foreign = await client.subscribe(0)
+            foreign.call.cancel()
+            await client.submit(1, b"feedback")
+            assert (await receiving).payload == b"feedback"
+            await agent.close()
+
+    run(test())
+
+
+@pytest.mark.parametrize("ends", [Status.ABORTED, Status.UNKNOWN, Status.DATA_LOSS, Status.INTERNAL])
+def test_no_failure_that_may_pass_ends_the_submissions(ends: grpc.StatusCode) -> None:
+    async def test() -> None:
+        async with scripted(Act(answers=0, ends=ends), Act()) as (_, client):
+            assert await submit(client, 1) == [1]
 
     run(test())
 

@@ -22,7 +22,8 @@ from edgefw.transport.broker_client import BrokerClient, Delivery
 from edgefw.transport.codec import decode_feedback, encode_feedback
 from edgefw.transport.joining import join
 from edgefw.transport.observer_client import ObserverClient
-from edgefw.transport.peers import SERVICE_NAME, Identity, PeerLink, PeerServicer, keep_dialling
+from edgefw.transport.peer_link import Identity, PeerLink
+from edgefw.transport.peers import SERVICE_NAME, PeerServicer, keep_dialling
 from edgefw.v1 import peer_service_pb2_grpc
 
 if TYPE_CHECKING:
@@ -89,16 +90,9 @@ class AgentService:
         )
         await server.ready()
         log.info("listening on %s, neighbours %s", self._place.address, sorted(self._links))
-        life = asyncio.create_task(self._live())
-        stopped = asyncio.create_task(stop.wait())
         try:
-            await asyncio.wait({life, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            if life.done():
-                life.result()  # a failure is this process's failure
+            await unless(stop, self._live())
         finally:
-            for task in (life, stopped):
-                task.cancel()
-            await asyncio.gather(life, stopped, return_exceptions=True)
             await server.stop()
 
     async def _live(self) -> None:

@@ -1,0 +1,96 @@
+"""Agents that only gossip: a real server with the links of one agent, and frames by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from prometheus_client import CollectorRegistry
+
+from edgefw.core.messages import Frame
+from edgefw.telemetry.metrics import AgentMetrics
+from edgefw.transport.peer_link import Identity, PeerLink
+from edgefw.transport.peers import SERVICE_NAME, PeerServicer, keep_dialling
+from edgefw.transport.server import GrpcServer
+from edgefw.v1 import peer_service_pb2 as pb
+from edgefw.v1 import peer_service_pb2_grpc
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+K, SHAPE = 3, (2, 4)
+ME = Identity(agent=1, digest="d" * 32, K=K, shape=SHAPE)
+
+
+class Node:
+    """Agent 1 with neighbours 0 (who dials) and 2."""
+
+    def __init__(self, me: Identity = ME, neighbours: tuple[int, ...] = (0, 2)) -> None:
+        self.registry = CollectorRegistry()
+        self.metrics = AgentMetrics(self.registry, me.agent)
+        self.me = me
+        self.links = {j: PeerLink(me, j, self.metrics) for j in neighbours}
+        self.server: GrpcServer | None = None
+        self.port = 0
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    async def start(self, port: int = 0) -> None:
+        self.server, servicer = GrpcServer(), PeerServicer(self.me, self.links, self.metrics)
+        add = partial(peer_service_pb2_grpc.add_PeerServiceServicer_to_server, servicer)
+        self.port = await self.server.start(f"127.0.0.1:{port}", [(SERVICE_NAME, add)])
+
+    async def stop(self) -> None:
+        assert self.server is not None
+        await self.server.stop()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    def rejected(self, peer: str, reason: str) -> float:
+        labels = {"agent": str(self.me.agent), "peer": peer, "reason": reason}
+        return self.registry.get_sample_value("edgefw_agent_peer_rejected_total", labels) or 0.0
+
+
+def frame(t: int, k: int, agent: int = 0, value: float = 1.0) -> Frame:
+    return Frame(agent, t, k, np.full(SHAPE, value, dtype=np.float32), None)
+
+
+def hello(**changes: Any) -> pb.Hello:
+    fields: dict[str, Any] = {
+        "protocol_version": 1,
+        "agent": 0,
+        "scenario_digest": ME.digest,
+        "resume_round": 1,
+        "resume_step": 1,
+    }
+    return pb.Hello(**(fields | changes))
+
+
+@asynccontextmanager
+async def dialling(node: Node, peer: int, address: str) -> AsyncIterator[PeerLink]:
+    """Let a node dial a neighbour while the block runs; yield its link."""
+    link = node.links[peer]
+    task = asyncio.create_task(keep_dialling(node.me, link, address, node.metrics))
+    try:
+        yield link
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def exchange(one: PeerLink, other: PeerLink, t: int, k: int) -> None:
+    """Let two neighbours exchange their frames (t, k)."""
+    one.send(frame(t, k))
+    other.send(frame(t, k))
+    for link in (one, other):
+        assert (await link.receive(t, k)).k == k
