@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from edgefw.core.schedule import experiment_rate
 from edgefw.experiments import batch
 from edgefw.experiments.runner import Outcome
-from edgefw.experiments.stats import spread
 
 if TYPE_CHECKING:
     from edgefw.experiments.report import Cell
@@ -86,19 +85,7 @@ def uniform_delays(d: int) -> str:
 
 def play(delays: Sequence[int], size: Size, jobs: int | None) -> Runs:
     """Simulate every case with every seed."""
-    wanted = cases(delays, size)
-    scenarios = {(case, seed): scenario(case, size, seed) for case in wanted for seed in size.seeds}
-    return batch.play("centralized algorithms", scenarios, jobs)
-
-
-def outcomes(runs: Runs, case: Case) -> list[Outcome]:
-    """Return the runs of a case, seed by seed."""
-    return [outcome for (played, _), outcome in runs.items() if played == case]
-
-
-def losses(runs: Runs, case: Case) -> list[float]:
-    """Return the total losses of a case, seed by seed."""
-    return [batch.loss(outcome) for outcome in outcomes(runs, case)]
+    return batch.play_cases("centralized algorithms", cases(delays, size), scenario, size, jobs)
 
 
 def at_published(runs: Runs, size: Size) -> dict[tuple[str, int], Case]:
@@ -108,8 +95,8 @@ def at_published(runs: Runs, size: Size) -> dict[tuple[str, int], Case]:
 
 def tuned(runs: Runs) -> dict[tuple[str, int], Case]:
     """Return every algorithm and d at the rate, of all that were run, with the smallest mean loss."""
-    means = {case: spread(losses(runs, case)).mean for case in dict.fromkeys(case for case, _ in runs)}
-    worst_first = sorted(means, key=means.__getitem__, reverse=True)
+    means = batch.means(runs)
+    worst_first = sorted(means, key=lambda case: means[case].mean, reverse=True)
     return {(case.algorithm, case.d): case for case in worst_first}
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from edgefw.experiments import batch
 from edgefw.experiments.published import DELAYED, GRAPHS, LATE
 from edgefw.experiments.runner import Outcome
-from edgefw.experiments.stats import Spread, spread
 from edgefw.problem.delay import total_delay
 from edgefw.scenario.plan import delay_plan
 
@@ -90,18 +89,7 @@ def _delays(case: Case, late: int) -> str:
 
 def play(wanted: Sequence[Case], size: Size, jobs: int | None) -> Runs:
     """Simulate every case with every seed."""
-    scenarios = {(case, seed): scenario(case, size, seed) for case in wanted for seed in size.seeds}
-    return batch.play("De2MFW on four graphs", scenarios, jobs)
-
-
-def losses(runs: Runs, case: Case) -> list[float]:
-    """Return the total losses of a case, seed by seed."""
-    return [batch.loss(outcome) for (played, _), outcome in runs.items() if played == case]
-
-
-def summary(runs: Runs) -> dict[Case, Spread]:
-    """Return the total loss of every case over its seeds."""
-    return {case: spread(losses(runs, case)) for case in dict.fromkeys(case for case, _ in runs)}
+    return batch.play_cases("De2MFW on four graphs", wanted, scenario, size, jobs)
 
 
 def late_agents(outcome: Outcome) -> int:

@@ -45,14 +45,13 @@ def _finish(name: str, runs: Runs, size: Size, out: Path, drawn: list[Path]) -> 
     print_table(fixed, best, runs, size)
     _warn_of_edges(best, size)
     rows = [centralized.row(*key, outcome) for key, outcome in runs.items()]
-    written = [report.write_rows(out / f"{name}.csv", rows), *drawn]
-    written += report.conclude(verdicts(means(fixed, runs), means(best, runs)) if size.compares else [], out)
-    report.say_where(written)
+    said = verdicts(means(fixed, runs), means(best, runs)) if size.compares else []
+    report.conclude(out / f"{name}.csv", rows, drawn, said)
 
 
 def means(cases: Chosen, runs: Runs) -> dict[tuple[str, int], Spread]:
     """Return the total losses of some cases over their seeds."""
-    return {key: spread(centralized.losses(runs, case)) for key, case in cases.items()}
+    return {key: spread(batch.losses(runs, case)) for key, case in cases.items()}
 
 
 def print_table(fixed: Chosen, best: Chosen, runs: Runs, size: Size) -> None:
@@ -159,7 +158,7 @@ def draw_rounds(runs: Runs, size: Size, out: Path) -> list[Path]:
 def _panel(d: int, drawn: Chosen, runs: Runs) -> plots.Panel:
     lines = []
     for colour, (algorithm, label) in enumerate(NAMES.items()):
-        values = np.array([batch.running_loss(o) for o in centralized.outcomes(runs, drawn[algorithm, d])])
+        values = np.array([batch.running_loss(o) for o in batch.outcomes(runs, drawn[algorithm, d])])
         x = np.arange(1, values.shape[1] + 1, dtype=np.float64)
         lines.append(plots.Line(label, x, values, colour, dashed=algorithm == "bold-mfw"))
     title = "no delay (d = 1)" if d == 1 else f"delays up to d = {d}"
@@ -186,7 +185,7 @@ def _delay_lines(cases: Chosen, runs: Runs) -> list[plots.Line]:
     return [
         plots.line(
             label,
-            [(float(d), centralized.losses(runs, cases[algorithm, d])) for d in delays],
+            [(float(d), batch.losses(runs, cases[algorithm, d])) for d in delays],
             colour,
             dashed=algorithm == "bold-mfw",
         )

@@ -30,10 +30,9 @@ def regret(size: Size, out: Path, jobs: int | None) -> None:
     for curve in CURVES:
         print_table(curve, measures)
     _explain(measures)
-    written = [report.write_rows(out / "regret.csv", [row(*item) for item in measures.items()])]
-    written += draw(measures, size, out)
-    written += report.conclude(verdicts(measures) if size.compares else [], out)
-    report.say_where(written)
+    rows = [row(*item) for item in measures.items()]
+    said = verdicts(measures) if size.compares else []
+    report.conclude(out / "regret.csv", rows, draw(measures, size, out), said)
 
 
 def of(curve: Curve, measures: Measures) -> dict[int, list[Measured]]:

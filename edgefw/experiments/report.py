@@ -44,22 +44,24 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Cell]]) -> Path:
     return path
 
 
-def conclude(verdicts: Sequence[Verdict], out: Path) -> list[Path]:
-    """Print every verdict and write them to a file; nothing to do where there is none."""
-    if not verdicts:
-        return []
+def conclude(
+    table: Path, rows: Sequence[Mapping[str, Cell]], drawn: Sequence[Path], verdicts: Sequence[Verdict]
+) -> None:
+    """Write an experiment's table and its verdicts, if any; print these and where everything is."""
+    written = [write_rows(table, rows), *drawn]
+    if verdicts:
+        _say(verdicts)
+        said = [{"claim": v.claim, "holds": str(v.holds), "evidence": v.evidence} for v in verdicts]
+        written.append(write_rows(table.with_name("claims.csv"), said))
+    terminal.out.print(f"Written: {', '.join(str(path) for path in written)}", markup=False)
+
+
+def _say(verdicts: Sequence[Verdict]) -> None:
     terminal.out.print("Claims:", style="bold")
     for verdict in verdicts:
         word, style = ("holds", "green") if verdict.holds else ("FAILS", "bold red")
         terminal.out.print(word, style=style, end="  ")
         terminal.out.print(f"{verdict.claim}: {verdict.evidence}", markup=False)
-    rows = [{"claim": v.claim, "holds": str(v.holds), "evidence": v.evidence} for v in verdicts]
-    return [write_rows(out / "claims.csv", rows)]
-
-
-def say_where(paths: Sequence[Path]) -> None:
-    """Print the files that were written."""
-    terminal.out.print(f"Written: {', '.join(str(path) for path in paths)}", markup=False)
 
 
 def signed(value: float, digits: int = 1) -> str:

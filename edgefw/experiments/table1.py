@@ -51,9 +51,8 @@ def table1(size: Size, out: Path, jobs: int | None) -> None:  # noqa: ARG001 - c
         terminal.out.print(f"Quick run: counted over {rounds} rounds instead of {ROUNDS}.")
     costs = measure(size, rounds)
     print_table(costs, rounds)
-    written = [report.write_rows(out / "table1.csv", [row(cost) for cost in costs])]
-    written += report.conclude(verdicts(costs) if size.compares else [], out)
-    report.say_where(written)
+    said = verdicts(costs) if size.compares else []
+    report.conclude(out / "table1.csv", [row(cost) for cost in costs], [], said)
 
 
 def measure(size: Size, rounds: int) -> list[Cost]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from edgefw import terminal
-from edgefw.experiments import distributed, plots, report
+from edgefw.experiments import batch, distributed, plots, report
 from edgefw.experiments.distributed import AGENTS, Case, Runs
 from edgefw.experiments.published import GRAPHS, TABLE_2, TABLE_2_CHANGE, TOLERANCE_2, TOLERANCE_2_LATE
 from edgefw.experiments.report import Verdict, signed
@@ -23,34 +23,23 @@ Means = Mapping[Case, Spread]
 
 def table2(size: Size, out: Path, jobs: int | None) -> None:
     """Run every reading of "f delayed agents"; print the table, test the claims, draw the figure."""
-    _reproduce(
-        "table2",
-        list(distributed.cases(quick=size.quick, readings=list(distributed.READINGS))),
-        size,
-        out,
-        jobs,
-    )
+    _reproduce("table2", list(distributed.READINGS), size, out, jobs)
 
 
 def figure4(size: Size, out: Path, jobs: int | None) -> None:
     """Run the published reading alone: total loss against f."""
-    _reproduce(
-        "figure4", list(distributed.cases(quick=size.quick, readings=["replacement"])), size, out, jobs
-    )
+    _reproduce("figure4", ["replacement"], size, out, jobs)
 
 
-def _reproduce(name: str, wanted: list[Case], size: Size, out: Path, jobs: int | None) -> None:
+def _reproduce(name: str, readings: list[str], size: Size, out: Path, jobs: int | None) -> None:
     size = with_data(size, "fashion-mnist")
-    runs = distributed.play(wanted, size, jobs)
-    means = distributed.summary(runs)
-    for reading in dict.fromkeys(case.reading for case in wanted):
+    runs = distributed.play(list(distributed.cases(quick=size.quick, readings=readings)), size, jobs)
+    means = batch.means(runs)
+    for reading in readings:
         print_table(reading, means, runs, size)
-    written = [
-        report.write_rows(out / f"{name}.csv", [distributed.row(*key, run) for key, run in runs.items()])
-    ]
-    written += draw(runs, size, out)
-    written += report.conclude(verdicts(means) if size.compares else [], out)
-    report.say_where(written)
+    rows = [distributed.row(*key, run) for key, run in runs.items()]
+    said = verdicts(means) if size.compares else []
+    report.conclude(out / f"{name}.csv", rows, draw(runs, size, out), said)
 
 
 def print_table(reading: str, means: Means, runs: Runs, size: Size) -> None:
@@ -171,7 +160,7 @@ def _line(graph: str, runs: Runs, colour: int) -> plots.Line:
     published = dict.fromkeys(
         case for case, _ in runs if case.graph == graph and case.reading == "replacement"
     )
-    points = [(float(case.f), distributed.losses(runs, case)) for case in published]
+    points = [(float(case.f), batch.losses(runs, case)) for case in published]
     return plots.line(GRAPHS[graph], points, colour)
 
 

@@ -6,7 +6,7 @@ import fabricated
 import numpy as np
 import pytest
 
-from edgefw.experiments import distributed, table2
+from edgefw.experiments import batch, distributed, table2
 from edgefw.experiments.distributed import Case
 from edgefw.experiments.published import DELAYED, TABLE_2
 from edgefw.experiments.size import Size
@@ -130,7 +130,7 @@ def test_full_output_stands_beside_the_papers(tmp_path: Path, capsys: pytest.Cap
         (case, 1): fabricated.outcome(distributed.scenario(case, FULL, 1), TABLE_2[case.graph][case.f])
         for case in cases
     }
-    table2.print_table("replacement", distributed.summary(runs), runs, FULL)
+    table2.print_table("replacement", batch.means(runs), runs, FULL)
     printed = capsys.readouterr().out
     assert "1119.24" in printed
     assert "+20.9" in printed  # the plain percent of Cycle, f = 20
