@@ -45,6 +45,7 @@ def make_app(control: Control, *, token: str | None, names: frozenset[str]) -> F
         known = operation(call, rules, token=token is not None)
         handler = getattr(handlers, call.handler)
         app.add_api_route(call.path, handler, methods=[call.verb], response_class=Response, **known)
+    app.add_api_route("/docs/{name}", handlers.asset, include_in_schema=False)
     app.add_exception_handler(EdgefwError, _refused)
     app.add_exception_handler(HTTPException, _not_there)
     app.add_exception_handler(ClientDisconnect, _nobody_there)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from edgefw.services.broker import edits
 from edgefw.services.broker.admin.answers import answer, encoded, failure
-from edgefw.services.broker.admin.docs import PAGE, POLICY
+from edgefw.services.broker.admin.docs import asset, make_page
 from edgefw.services.broker.admin.events import KINDS
 from edgefw.services.broker.admin.reading import read_enabled, read_json, read_plan, without_agents
 from edgefw.services.broker.admin.stream import EventStream
@@ -150,8 +150,11 @@ class Handlers:
 
     async def docs(self, request: Request) -> Response:
         """Show a page on this endpoint."""
-        del request
-        return HTMLResponse(PAGE, headers=POLICY)
+        return make_page(request.app.title)
+
+    async def asset(self, request: Request) -> Response:
+        """Show a file that the page needs."""
+        return asset(request.path_params["name"])
 
     def _agent(self, request: Request) -> int:
         """Return the agent that the path names, in one way only: no 007."""
