@@ -14,6 +14,7 @@ import pytest
 from engine import NEEDS, REQUIRED
 
 from edgefw.problem.datasets import PUBLISHED, locate
+from edgefw.services.observer.comparing import NICE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +41,7 @@ def _same_everywhere(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pyt
             patch.delenv(name)
         if "DOCKER_CONFIG" not in os.environ:  # where the client finds its plugins
             patch.setenv("DOCKER_CONFIG", str(Path("~/.docker").expanduser()))
+        patch.setenv(NICE, "0")  # of the lowest priority it would get nowhere beside other tests
         patch.setenv("HOME", str(home))
         patch.setenv("XDG_DATA_DIRS", str(home / "share"))
         patch.setenv("MPLCONFIGDIR", str(fonts))

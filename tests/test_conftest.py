@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,71 +22,53 @@ def test_in_a_loop():
 def test_in_a_thread():
     threading.Event().wait()
 
-def test_afterwards():
-    pass
+@pytest.mark.slow
+def test_slow(request):
+    assert request.node.get_closest_marker("timeout").args == (600,)
 """
-STORY = "import pytest\npytestmark = pytest.mark.in_order\n" + "".join(
-    f"def test_{number}(): pass\n" for number in range(20)
-)
+NAMES = [f"test_{number}" for number in range(20)]
+SHUFFLED = "".join(f"def {name}(): pass\n" for name in NAMES)
+STORY = f"import pytest\npytestmark = pytest.mark.in_order\n{SHUFFLED}"
 
 
-def run_tests(folder: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run tests of that text under the project's own settings."""
-    (folder / "test_it.py").write_text(text)
-    given = (
-        "-c",
-        ROOT / "pyproject.toml",
-        "--rootdir",
-        folder,
-        "--confcutdir",
-        folder,
-        "-p",
-        "no:cacheprovider",
-    )
-    command = [sys.executable, "-m", "pytest", *map(str, given), "-p", "conftest", *options]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
-    return subprocess.run(
-        [*command, "test_it.py"],
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What pytest says of these tests under the project's settings, but for one seed and a short limit."""
+    folder = tmp_path_factory.mktemp("tests")
+    for name, text in {"hangs": HANGS, "shuffled": SHUFFLED, "story": STORY}.items():
+        (folder / f"test_{name}.py").write_text(text)
+    settings = ("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "-p", "conftest")
+    without = ("-p", "no:cacheprovider", "-p", "no:schemathesis")
+    options = ("-v", "-n", "1", "--timeout", "1", "--randomly-seed", "1", ".")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *settings, *without, *options],
         cwd=folder,
-        env=environment,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
         capture_output=True,
         text=True,
         check=False,
         timeout=100,
     )
-
-
-@pytest.mark.parametrize("workers", ["0", "1"])
-def test_a_hang_fails_within_its_limit_and_the_others_go_on(tmp_path: Path, workers: str) -> None:
-    done = run_tests(tmp_path, HANGS, "-n", workers, "--timeout", "1")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "2 failed, 1 passed" in done.stdout
-    assert done.stdout.count("Failed: Timeout (>1.0s)") >= 2
+    return done.stdout
 
 
-def test_every_test_has_a_limit_and_slow_ones_a_wider_one(
-    pytestconfig: pytest.Config, tmp_path: Path
-) -> None:
+def test_a_hang_fails_within_its_limit_and_the_others_go_on(told: str) -> None:
+    assert "2 failed, 41 passed" in told
+    assert told.count("Failed: Timeout (>1.0s)") >= 2
+
+
+def test_every_test_has_a_limit_and_slow_ones_a_wider_one(told: str, pytestconfig: pytest.Config) -> None:
     assert 0 < float(pytestconfig.getini("timeout")) < 600
-    slow = "import pytest\n@pytest.mark.slow\ndef test_it(request):\n"
-    slow += "    assert request.node.get_closest_marker('timeout').args == (600,)\n"
-    done = run_tests(tmp_path, slow)
-    assert done.returncode == 0, done.stdout
+    assert re.search(r"PASSED .*test_slow", told)
 
 
-def collected(folder: Path, text: str) -> list[str]:
-    """Return the names of tests in the order in which they would run with a certain seed."""
-    done = run_tests(folder, text, "--collect-only", "--randomly-seed", "1")
-    assert "Using --randomly-seed=1" in done.stdout
-    return [line.strip() for line in done.stdout.splitlines() if "<Function" in line]
-
-
-def test_the_order_is_random_but_for_a_story_and_the_seed_is_told(tmp_path: Path) -> None:
-    expected = [f"<Function test_{number}>" for number in range(20)]
-    assert collected(tmp_path, STORY) == expected
-    shuffled = collected(tmp_path, STORY.replace("in_order", "slow"))
-    assert shuffled != expected
-    assert sorted(shuffled) == sorted(expected)
+def test_the_order_is_random_but_for_a_story_and_the_seed_is_told(told: str) -> None:
+    assert "Using --randomly-seed=1" in told
+    assert re.findall(r"PASSED .*test_story.py::(\w+)", told) == NAMES
+    shuffled = re.findall(r"PASSED .*test_shuffled.py::(\w+)", told)
+    assert shuffled != NAMES
+    assert sorted(shuffled) == sorted(NAMES)
 
 
 def test_nothing_of_this_machine_is_seen() -> None:

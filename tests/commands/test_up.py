@@ -16,11 +16,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from waiting import until
+from waiting import PATIENCE, until
 
 from edgefw.records import AgentSummary, Summary
-
-pytestmark = pytest.mark.xdist_group("machine")  # measures or fills the machine: one at a time
 
 STAND_IN = Path(__file__).parents[1] / "support" / "stand_in.py"
 SUMMARY = Summary(
@@ -116,7 +114,7 @@ class Up:
     def end(self) -> int:
         """Wait for the end; nothing of it may be left."""
         assert self._process is not None
-        code = self._process.wait(60)
+        code = self._process.wait(PATIENCE)
         until(lambda: not self.left())
         return code
 
@@ -177,7 +175,7 @@ def test_a_run_ends_with_its_summary(up: Up) -> None:
 
 
 def test_a_dead_service_is_named_and_the_rest_is_stopped(up: Up) -> None:
-    up.start({"agent-1": ("dies",)})
+    up.start({"agent-1": ("after=agent-0", "dies")})
     assert up.end() == 1
     assert "edgefw: agent-1 ended with exit code 3" in up.err()
     assert "went very wrong" in up.err()
@@ -218,7 +216,7 @@ def test_ctrl_c_at_the_terminal_is_for_the_parent_alone(up: Up) -> None:
 
 
 def test_an_interrupt_does_not_hide_what_failed_before(up: Up) -> None:
-    up.start({"agent-0": ("stubborn",), "agent-1": ("dies",)})
+    up.start({"agent-0": ("stubborn",), "agent-1": ("after=agent-0", "dies")})
     until(lambda: up.names("ignored"))
     up.signal(signal.SIGINT)
     assert up.end() == 1

@@ -13,7 +13,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
-from waiting import until
+from waiting import PATIENCE, until
 
 from edgefw.scenario.load import dump, validate
 from edgefw.services.network.ports import loopback_places
@@ -24,16 +24,15 @@ if TYPE_CHECKING:
 
     from edgefw.services.config import Place
 
-pytestmark = pytest.mark.xdist_group("machine")  # measures or fills the machine: one at a time
-
-AGENTS, ROUNDS = 3, 30
+pytestmark = pytest.mark.timeout(300)  # a network of processes takes its time, on a busy machine
+AGENTS, ROUNDS = 3, 100  # so many that there is time to trouble them
 SCENARIO: dict[str, Any] = {
     "name": "joined",
     "network": {"agents": AGENTS, "topology": "complete"},
     "data": {"source": "synthetic", "samples": 200},
     "clock": "wall",
     "pace": "60ms",
-    "algorithm": {"horizon": 50, "stop_after": ROUNDS},
+    "algorithm": {"horizon": 200, "stop_after": ROUNDS},
     "delays": [{"type": "latency", "latency": "100ms"}],
 }
 
@@ -60,7 +59,7 @@ class Joined:
     def __exit__(self, *_: object) -> None:
         for process in self.running.values():
             process.kill()
-            process.wait(10)
+            process.wait(PATIENCE)
         self._ports.__exit__(None, None, None)
 
     def start(self, name: str) -> None:
@@ -83,7 +82,7 @@ class Joined:
 
     def kill(self, name: str) -> None:
         self.running[name].send_signal(signal.SIGKILL)
-        self.running[name].wait(10)
+        self.running[name].wait(PATIENCE)
 
     def log(self, name: str) -> str:
         return (self._path / f"{name}.log").read_text()
@@ -111,9 +110,9 @@ class Joined:
         """Wait for the good end of all that end, and stop the broker."""
         for name, process in self.running.items():
             if name != "broker":
-                assert process.wait(60) == 0, self.log(name)
+                assert process.wait(PATIENCE) == 0, self.log(name)
         self.running["broker"].send_signal(signal.SIGTERM)
-        assert self.running["broker"].wait(20) == 0, self.log("broker")
+        assert self.running["broker"].wait(PATIENCE) == 0, self.log("broker")
 
 
 @pytest.fixture
@@ -127,7 +126,7 @@ def verified(path: Path) -> str:
         [sys.executable, "-m", "edgefw", "verify", str(path)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     return done.stdout + done.stderr

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 import numpy as np
-import pytest
 from loopback_broker import broker
+from waiting import PATIENCE
 
 from edgefw.core.lockstep import sweep
 from edgefw.core.messages import Feedback, observe
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from edgefw.problem.feasible.base import Real
     from edgefw.services.broker.hold import Hold
-
-pytestmark = pytest.mark.xdist_group("machine")  # measures or fills the machine: one at a time
 
 ROUNDS, N = 6, 4
 Plays = dict[tuple[int, int], "Real"]
@@ -125,7 +123,7 @@ async def emulate(setup: Setup, hold: Hold) -> Recorder:
     add = partial(observer_service_pb2_grpc.add_ObserverServiceServicer_to_server, recorder)
     observer = await server.start("127.0.0.1:0", [("edgefw.v1.ObserverService", add)])
     with loopback_places(N) as places:
-        async with asyncio.timeout(60), broker(setup.scenario, hold) as client:
+        async with asyncio.timeout(PATIENCE), broker(setup.scenario, hold) as client:
             others = (client.address, f"127.0.0.1:{observer}")
             services = [agent_service(setup, i, places.agents, others) for i in range(N)]
             await asyncio.gather(*(service.serve(stop) for service in services))
@@ -176,7 +174,7 @@ def buf_curl(*words: str) -> str:
         [buf, "curl", "--http2-prior-knowledge", "--protocol", "grpc", *words],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -192,7 +190,7 @@ def test_a_client_not_written_here_can_list_services_and_ask_for_health() -> Non
         setup, stop = make_setup(), asyncio.Event()
         options = process.BrokerOptions(place, journal=None)
         serving = asyncio.create_task(process.serve(setup.scenario, "digest/run", options, stop))
-        async with asyncio.timeout(60), grpc.aio.insecure_channel(place.address) as channel:
+        async with asyncio.timeout(PATIENCE), grpc.aio.insecure_channel(place.address) as channel:
             await channel.channel_ready()
             url = f"http://{place.address}"
             services = await asyncio.to_thread(buf_curl, "--list-services", url)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import urllib.request
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import grpc
 from prometheus_client.parser import text_string_to_metric_families
+from waiting import PATIENCE
 
 from edgefw.core.lockstep import sweep
 from edgefw.core.messages import Feedback, Play, observe
@@ -19,7 +19,7 @@ from edgefw.problem.delay import ArrivalBook
 from edgefw.records import RunFolder
 from edgefw.scenario.load import dump
 from edgefw.scenario.model import Scenario
-from edgefw.services.config import Place
+from edgefw.services.network.ports import loopback_places
 from edgefw.services.observer import service as observer
 from edgefw.simulator import arrived
 from edgefw.transport.codec import encode_array
@@ -27,12 +27,13 @@ from edgefw.v1 import observer_service_pb2 as pb
 from edgefw.v1 import observer_service_pb2_grpc
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
     from pathlib import Path
 
     from edgefw.scenario.setup import Setup
+    from edgefw.services.config import Place
 
-DEADLINE = 60.0  # seconds after which a test is stuck, on however busy a machine
+DEADLINE = PATIENCE
 
 
 def scenario(**changes: Any) -> Scenario:
@@ -147,12 +148,11 @@ def new_folder(path: Path, chosen: Scenario) -> RunFolder:
     return RunFolder.create(path, dump(chosen))
 
 
-def free_place() -> Place:
-    """Return a place on loopback where nobody listens."""
-    with socket.socket() as first, socket.socket() as second:
-        for one in (first, second):
-            one.bind(("127.0.0.1", 0))
-        return Place("127.0.0.1", first.getsockname()[1], second.getsockname()[1])
+@contextmanager
+def kept_place() -> Iterator[Place]:
+    """Keep a place on loopback for an observer."""
+    with loopback_places(0) as places:
+        yield places.observer
 
 
 @dataclass
@@ -171,15 +171,16 @@ class Observing:
 @asynccontextmanager
 async def observing(folder: RunFolder, *, stay: bool = False) -> AsyncIterator[Observing]:
     """Run an observer on a folder; it is told to stop when the block ends."""
-    place, stop = free_place(), asyncio.Event()
-    config = observer.ObserverConfig(str(folder.scenario_path), place, out=folder.path, stay=stay)
-    running = Observing(place, stop, asyncio.create_task(observer.serve(config, stop)))
-    try:
-        await listening(place)
-        yield running
-    finally:
-        stop.set()
-        await running.ended()
+    with kept_place() as place:
+        stop = asyncio.Event()
+        config = observer.ObserverConfig(str(folder.scenario_path), place, out=folder.path, stay=stay)
+        running = Observing(place, stop, asyncio.create_task(observer.serve(config, stop)))
+        try:
+            await listening(place)
+            yield running
+        finally:
+            stop.set()
+            await running.ended()
 
 
 async def listening(place: Place) -> None:

@@ -32,16 +32,26 @@ def write_summary() -> None:
             (Path(DIARY).parent / "run" / "summary.json").write_bytes(ready_made.read_bytes())
 
 
+async def others_are_up() -> None:
+    """Wait for those that have to be there first."""
+    for trait in TRAITS:
+        if trait.startswith("after="):
+            noted = f"up {trait.removeprefix('after=')} "
+            while noted not in Path(DIARY).read_text(encoding="utf-8"):  # noqa: ASYNC110, ASYNC240 - a file tells nobody
+                await asyncio.sleep(0.02)
+
+
 async def serve(stop: asyncio.Event) -> None:
     server = GrpcServer()
     await server.start(ADDRESS, [])
     if "never-ready" not in TRAITS:
         await server.ready()
+    if "stubborn" in TRAITS:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, note, "ignored", os.getpid())
     note("up", os.getpid())
     if "parent" in TRAITS:
         note("up", subprocess.Popen(["sleep", "100"]).pid)  # noqa: ASYNC220
-    if "stubborn" in TRAITS:
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, note, "ignored", os.getpid())
+    await others_are_up()
     if "dies" in TRAITS:
         await asyncio.sleep(0.5)
         os.write(1, b"something\nwent very wrong\n")
@@ -57,7 +67,7 @@ async def serve(stop: asyncio.Event) -> None:
 
 
 if __name__ == "__main__":
-    guard.PATIENCE = 1.0
+    guard.PATIENCE = 4.0
     guard.end_with_parent()
     if "slow-start" in TRAITS:
         os.write(1, b"still loading\n")

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from edgefw.core.regret import Comparator
     from edgefw.problem.feasible.base import Real
 
+NICE = "EDGEFW_COMPARATOR_NICE"  # how nice to be: on a machine that is never idle, 19 gets nowhere
+LOWEST = 19
 LEAST = 0.01  # of the comparator's loss: a regret below that is not worth a longer search
 TARGETS = (0.3, 0.1, 0.03, 0.01)  # of the comparator's loss: how tight the certificates on the way are
 
@@ -50,7 +52,7 @@ class Request:
 def main(scenario_path: str) -> None:
     """Be the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the observer, which then asks for the end
-    os.nice(19)
+    os.nice(int(os.environ.get(NICE, LOWEST)))
     requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     search = _Search(resolve(load(scenario_path)), requests)

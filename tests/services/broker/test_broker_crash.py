@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from edgefw.scenario.model import Scenario
 
-pytestmark = [pytest.mark.xdist_group("machine"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 AGENTS = 10
 PATIENCE = 300.0

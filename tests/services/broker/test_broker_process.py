@@ -11,7 +11,7 @@ import sys
 import urllib.request
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from time import monotonic, time
+from time import time
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -21,11 +21,13 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from loopback_broker import refusal
-from waiting import PATIENCE
+from waiting import PATIENCE, until
 
 from edgefw.scenario.load import dump, validate
 from edgefw.scenario.units import parse_duration
 from edgefw.services.broker.service import SERVICE
+from edgefw.services.config import Place
+from edgefw.services.network.ports import loopback_places
 from edgefw.transport.broker_client import BrokerClient
 from edgefw.transport.channel import open_channel
 from edgefw.v1 import broker_service_pb2 as pb
@@ -34,8 +36,6 @@ from edgefw.v1 import broker_service_pb2_grpc as stubs
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
-
-pytestmark = pytest.mark.xdist_group("machine")  # measures or fills the machine: one at a time
 
 
 @dataclass
@@ -92,7 +92,7 @@ class Process:
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(number)
-        return self.process.wait(timeout=10)
+        return self.process.wait(timeout=PATIENCE)
 
 
 async def submit(stub: stubs.BrokerServiceStub, *requests: pb.SubmitRequest) -> None:
@@ -104,35 +104,30 @@ async def submit(stub: stubs.BrokerServiceStub, *requests: pb.SubmitRequest) -> 
     await stream.done_writing()
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
-
-
 @contextmanager
 def started(folder: Path, document: dict[str, Any], **ports: int) -> Iterator[Process]:
     plan = validate(document, source="test")
     path, log = folder / "scenario.yaml", folder / "broker.log"
     path.write_text(dump(plan), encoding="utf-8")
-    port, metrics_port, admin = (ports.get(each) or free_port() for each in ("port", "metrics_port", "admin"))
-    words = (
-        *("--scenario", str(path), "--journal", str(folder / "journal.sqlite")),
-        *("--listen", f"127.0.0.1:{port}", "--metrics-port", str(metrics_port)),
-        *("--admin", f"127.0.0.1:{admin}"),
-    )
-    with log.open("ab") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "edgefw", "broker", *words],
-            stderr=file,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    with loopback_places(0) as places:
+        kept = places.broker
+        place = Place(kept.host, ports.get("port", kept.port), ports.get("metrics_port", kept.metrics_port))
+        words = (
+            *("--scenario", str(path), "--journal", str(folder / "journal.sqlite")),
+            *("--listen", place.address, "--metrics-port", str(place.metrics_port)),
+            *("--admin", f"127.0.0.1:{places.admin}"),
         )
-    try:
-        yield Process(process, port, metrics_port, plan.digest, log, admin)
-    finally:
-        process.kill()
-        process.wait(timeout=PATIENCE)
+        with log.open("ab") as file:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "edgefw", "broker", *words],
+                stderr=file,
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+            )
+        try:
+            yield Process(process, place.port, place.metrics_port, plan.digest, log, places.admin)
+        finally:
+            process.kill()
+            process.wait(timeout=PATIENCE)
 
 
 def test_it_serves_health_reflection_and_metrics_and_ends_when_told(tmp_path: Path) -> None:
@@ -157,9 +152,7 @@ def test_it_serves_health_reflection_and_metrics_and_ends_when_told(tmp_path: Pa
             assert 'edgefw_broker_accepted_total{agent="0"} 1.0' in await asyncio.to_thread(
                 broker.get, "/metrics"
             )
-            begin = monotonic()
-            code = await asyncio.to_thread(broker.end)  # with a subscription under way
-            assert (code, monotonic() - begin < 10) == (0, True)
+            assert await asyncio.to_thread(broker.end) == 0  # with a subscription under way
             assert (await refusal(stream.read())).code() == grpc.StatusCode.UNAVAILABLE
 
     with started(tmp_path, {"network": {"agents": 3}}) as broker:
@@ -250,8 +243,8 @@ def test_a_killed_broker_starts_again_with_what_it_held_and_its_faults(tmp_path:
             begun = time()
             await asyncio.to_thread(broker.ask, "POST", "/faults", posted)
             ends = (begun + 60, time() + 60)
-            await agent.submit(4, b"feedback 4", 1.0)
-            await asyncio.sleep(0.1)  # longer than notes wait for company
+            await asyncio.to_thread(until, lambda: broker.ask("GET", "/links/0")["delivered"] == 1)
+            await agent.submit(4, b"feedback 4", 1.0)  # on disk now, as is what was noted before
             return ends
 
     async def second(broker: Process, ends: tuple[float, float]) -> None:

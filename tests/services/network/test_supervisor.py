@@ -11,35 +11,36 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
-from waiting import until
+from waiting import PATIENCE, eventually, until
 
 from edgefw.services.network import supervisor as module
 from edgefw.services.network.ports import loopback_places
 from edgefw.services.network.supervisor import Command, ServiceError, Supervisor
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
-pytestmark = pytest.mark.xdist_group("machine")  # measures or fills the machine: one at a time
+    from edgefw.services.network.prepare import Places
 
 STAND_IN = Path(__file__).parents[2] / "support" / "stand_in.py"
-READY = 30.0
+READY = PATIENCE
 
 
 class Bench:
     """Makes commands of stand-ins, and reads what they wrote."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, places: Places) -> None:
         self.path, self.diary = path, path / "diary"
+        self._ports = iter([place.port for place in (places.broker, places.observer, *places.agents)])
 
     def command(self, name: str, *traits: str, port: int | None = None, lasting: bool = False) -> Command:
-        address = f"127.0.0.1:{_free_port() if port is None else port}"
+        address = f"127.0.0.1:{next(self._ports) if port is None else port}"
         arguments = (sys.executable, str(STAND_IN), name, address, str(self.diary), *traits)
         return Command(name, arguments, address, lasting)
 
     def run(self, scenario: Callable[[Supervisor], Awaitable[None]]) -> None:
         async def whole() -> None:
-            async with asyncio.timeout(60), Supervisor(self.path / "logs") as supervisor:
+            async with asyncio.timeout(PATIENCE), Supervisor(self.path / "logs") as supervisor:
                 await scenario(supervisor)
 
         asyncio.run(whole())
@@ -55,15 +56,9 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with loopback_places(2) as places:
+        yield Bench(tmp_path, places)
 
 
 def _alive(pids: list[int]) -> list[int]:
@@ -92,7 +87,7 @@ def test_services_stop_in_the_reverse_order_of_their_groups(bench: Bench) -> Non
 def test_a_dead_child_is_named_with_its_code_and_last_lines(bench: Bench) -> None:
     async def scenario(supervisor: Supervisor) -> None:
         await supervisor.start([bench.command("broker", lasting=True)])
-        await supervisor.start([bench.command("agent-0"), bench.command("agent-1", "dies")])
+        await supervisor.start([bench.command("agent-0"), bench.command("agent-1", "after=agent-0", "dies")])
         await supervisor.ready(READY)
         await supervisor.wait(READY)
 
@@ -108,7 +103,7 @@ def test_a_death_that_nobody_waited_for_is_noticed_later(bench: Bench) -> None:
     async def scenario(supervisor: Supervisor) -> None:
         await supervisor.start([bench.command("agent-0", "dies")])
         await supervisor.ready(READY)
-        await asyncio.sleep(1.5)
+        await eventually(lambda: not _alive(bench.pids()))
         await supervisor.wait(READY)
 
     with pytest.raises(ServiceError, match="agent-0 ended with exit code 3"):
@@ -170,11 +165,16 @@ def test_a_taken_port_is_named(bench: Bench) -> None:
 
 @pytest.mark.parametrize("trait", ["slow-start", "never-ready"])
 def test_a_service_that_does_not_get_ready_is_named(bench: Bench, trait: str) -> None:
-    async def scenario(supervisor: Supervisor) -> None:
-        await supervisor.start([bench.command("agent-0"), bench.command("agent-1", trait)])
-        await supervisor.ready(3.0)
+    loading = bench.path / "logs" / "agent-1.log"
 
-    with pytest.raises(ServiceError, match=r"not ready after 3 s: agent-1; of agent-1, its last lines"):
+    async def scenario(supervisor: Supervisor) -> None:
+        await supervisor.start([bench.command("agent-0")])
+        await supervisor.ready(READY)
+        await supervisor.start([bench.command("agent-1", trait)])
+        await eventually(lambda: "agent-1" in bench.events("up") or loading.stat().st_size > 0)
+        await supervisor.ready(0.5)
+
+    with pytest.raises(ServiceError, match=r"not ready after 0.5 s: agent-1; of agent-1, its last lines"):
         bench.run(scenario)
     assert not _alive(bench.pids())
 
@@ -182,7 +182,7 @@ def test_a_service_that_does_not_get_ready_is_named(bench: Bench, trait: str) ->
 def test_one_that_ignores_sigterm_is_killed_with_all_that_it_started(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "STOP_SECONDS", 0.5)
+    monkeypatch.setattr(module, "STOP_SECONDS", 3.0)
 
     async def scenario(supervisor: Supervisor) -> None:
         await supervisor.start([bench.command("agent-0", "stubborn", "parent")])
@@ -225,7 +225,7 @@ def test_services_do_not_outlive_a_supervisor_that_is_killed(bench: Bench, tmp_p
     everyone = [child.pid for child in psutil.Process(parent.pid).children(recursive=True)]
     assert len(everyone) == 4
     parent.kill()
-    parent.wait(10)
+    parent.wait(PATIENCE)
     until(lambda: not _alive(everyone))
     assert bench.events("down") == ["broker"]  # it was given the time to end well
 

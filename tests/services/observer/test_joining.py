@@ -14,6 +14,7 @@ import playback
 import pytest
 from playback import DEADLINE
 from prometheus_client import CollectorRegistry
+from waiting import eventually
 
 from edgefw.scenario.load import parse
 from edgefw.scenario.setup import Setup, resolve
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from edgefw.services.config import Place
-
-pytestmark = pytest.mark.xdist_group("machine")  # its process is of low priority: one at a time
 
 N = 3
 SCENARIO: dict[str, Any] = {"network": {"agents": N, "topology": "line"}, "algorithm": {"horizon": 6}}
@@ -58,6 +57,18 @@ class Run:
         where = address or ("broker:1" if agent is None else f"agent-{agent}:1")
         async with asyncio.timeout(DEADLINE):
             return await join(self.address, where, 9464, agent)
+
+    async def answered(self) -> None:
+        """Let a call go there and back: whatever was to be answered before has been."""
+        with pytest.raises(JoinError, match="there is no agent"):
+            await self.join(N)
+
+    async def next_run(self, old: str) -> str:
+        """Return the identity of the run after this one, asking for it as the broker does."""
+        async with asyncio.timeout(DEADLINE):
+            while (new := (await self.join()).identity) == old:  # noqa: ASYNC110 - it tells nobody
+                await asyncio.sleep(0.02)
+            return new
 
     async def join_all(self) -> list[Joined]:
         """Let the broker and then every agent join; return what the agents are told."""
@@ -91,23 +102,25 @@ async def joining() -> AsyncIterator[tuple[Run, Joining]]:
 async def observing_anew(tmp_path: Path) -> AsyncIterator[Run]:
     setup = resolve(playback.scenario(**SCENARIO))
     folder = playback.new_folder(tmp_path / "given", setup.scenario)
-    place, stop = playback.free_place(), asyncio.Event()
-    config = observer.ObserverConfig(str(folder.scenario_path), place, runs=tmp_path / "runs", stay=True)
-    serving = asyncio.create_task(observer.serve(config, stop))
-    try:
-        await playback.listening(place)
-        yield Run(setup, place.address, place)
-    finally:
-        stop.set()
-        async with asyncio.timeout(DEADLINE):
-            await serving
+    with playback.kept_place() as place:
+        stop = asyncio.Event()
+        config = observer.ObserverConfig(str(folder.scenario_path), place, runs=tmp_path / "runs", stay=True)
+        serving = asyncio.create_task(observer.serve(config, stop))
+        try:
+            await playback.listening(place)
+            yield Run(setup, place.address, place)
+        finally:
+            stop.set()
+            async with asyncio.timeout(DEADLINE):
+                await serving
 
 
 def test_agents_are_told_what_they_need_when_all_have_come() -> None:
     async def test() -> None:
-        async with joining() as (run, _):
+        async with joining() as (run, members):
             agents = [asyncio.create_task(run.join(i)) for i in range(N)]
-            await asyncio.sleep(0.1)
+            await eventually(lambda: members._addresses.keys() == set(range(N)))
+            await run.answered()
             assert not any(task.done() for task in agents)  # the broker is missing
             broker = await run.join()
             assert parse(broker.configuration.decode(), "test") == run.setup.scenario
@@ -180,14 +193,16 @@ def test_a_port_of_the_metrics_is_a_port(port: int) -> None:
 
 def test_before_the_start_an_agent_may_come_again_from_another_address() -> None:
     async def test() -> None:
-        async with joining() as (run, _):
+        async with joining() as (run, members):
             await run.join()
             first = asyncio.create_task(run.join(1, "elsewhere:1"))
-            await asyncio.sleep(0.05)
+            await eventually(lambda: members._addresses.get(1) == "elsewhere:1")
             first.cancel()  # it died while it waited
             await asyncio.gather(first, return_exceptions=True)
+            await eventually(lambda: 1 not in members._addresses)
             others = [asyncio.create_task(run.join(i)) for i in (0, 2)]
-            await asyncio.sleep(0.2)
+            await eventually(lambda: {0, 2} <= members._addresses.keys())
+            await run.answered()
             assert not any(task.done() for task in others)
             told = await asyncio.gather(*(run.join(i) for i in range(N)))
             assert AgentConfig.from_json(told[0].configuration).peers == {1: "agent-1:1"}
@@ -241,8 +256,7 @@ def test_a_run_that_an_agent_has_lost_is_started_anew_for_all(tmp_path: Path) ->
             old = told[0].identity
             await run.play(old, rounds=2)
             agents = [asyncio.create_task(run.join(i)) for i in (1, 0, 2)]
-            while (new := (await run.join()).identity) == old:  # noqa: ASYNC110 - as the broker watches
-                await asyncio.sleep(0.02)
+            new = await run.next_run(old)
             assert {each.identity for each in await asyncio.gather(*agents)} == {new}
             assert new.partition("/")[0] == old.partition("/")[0] == run.setup.scenario.digest
             assert {path.name for path in (tmp_path / "runs").iterdir()} == {
@@ -264,9 +278,7 @@ def test_an_agent_that_is_gone_stays_a_target_in_the_next_run(tmp_path: Path) ->
             assert await run.targets() == everyone
             await run.play(old, rounds=2)
             agents = [asyncio.create_task(run.join(i)) for i in (1, 2)]  # agent 0 is no more
-            async with asyncio.timeout(DEADLINE):
-                while (await run.join()).identity == old:  # noqa: ASYNC110 - as the broker watches
-                    await asyncio.sleep(0.02)
+            await run.next_run(old)
             assert await run.targets() == everyone
             for task in agents:
                 task.cancel()
@@ -281,17 +293,17 @@ async def refusal(run: Run, identity: str) -> tuple[grpc.StatusCode, str]:
         return await (await playback.Reporter(channel, 0, identity).open()).refusal()
 
 
-def test_who_comes_first_waits_for_the_observer(tmp_path: Path) -> None:
-    async def test() -> None:
-        setup = resolve(playback.scenario(**SCENARIO))
+def test_who_comes_first_waits_for_the_observer(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def test(place: Place) -> None:
+        setup, stop = resolve(playback.scenario(**SCENARIO)), asyncio.Event()
         folder = playback.new_folder(tmp_path / "run", setup.scenario)
-        place, stop = playback.free_place(), asyncio.Event()
         early = asyncio.create_task(Run(setup, place.address).join())
-        await asyncio.sleep(0.1)
+        await eventually(lambda: "to join: UNAVAILABLE" in caplog.text)
         config = observer.ObserverConfig(str(folder.scenario_path), place, out=folder.path)
         serving = asyncio.create_task(observer.serve(config, stop))
         assert (await early).identity == playback.identity(setup)
         stop.set()
         await serving
 
-    asyncio.run(test())
+    with playback.kept_place() as place:
+        asyncio.run(test(place))

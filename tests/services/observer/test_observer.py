@@ -27,15 +27,14 @@ from edgefw.verification.record import read
 from edgefw.verification.verdict import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from playback import Played
 
     from edgefw.core.messages import Score
     from edgefw.records import RunFolder
-
-pytestmark = pytest.mark.xdist_group("machine")  # its process is of low priority: one at a time
+    from edgefw.services.config import Place
 
 
 def summary_of(folder: RunFolder) -> Any:
@@ -227,10 +226,18 @@ def start(folder: RunFolder, place: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-m", "edgefw", *command])
 
 
-def test_an_observer_that_was_killed_leaves_its_rows_and_another_goes_on(tmp_path: Path) -> None:
+@pytest.fixture
+def place() -> Iterator[Place]:
+    with playback.kept_place() as kept:
+        yield kept
+
+
+def test_an_observer_that_was_killed_leaves_its_rows_and_another_goes_on(
+    tmp_path: Path, place: Place
+) -> None:
     setup = resolve(playback.scenario(algorithm={"horizon": 60}))  # over 50: one round is kept whole
     folder = playback.new_folder(tmp_path / "run", setup.scenario)
-    rounds, place = playback.play_all(setup), playback.free_place()
+    rounds = playback.play_all(setup)
     first = start(folder, place)
 
     async def report_until_killed() -> None:
@@ -250,7 +257,6 @@ def test_an_observer_that_was_killed_leaves_its_rows_and_another_goes_on(tmp_pat
     assert verdict.identical == verdict.plays == 55 * setup.n
     assert [row.round for row in folder.rows() if row.point is not None] == [50] * setup.n
 
-    place = playback.free_place()
     second = start(folder, place)
     scores: list[list[Score]] = [[] for _ in range(setup.n)]
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from edgefw.scenario.setup import Setup
     from edgefw.services.observer.scoring import Certificate
 
-pytestmark = pytest.mark.xdist_group("machine")  # its process is of low priority: one at a time
-
 
 def comparators() -> list[psutil.Process]:
     return [
@@ -46,6 +44,20 @@ def unexpected() -> None:
 def searching(folder: RunFolder, setup: Setup) -> ComparatorProcess:
     """Return a process whose findings on the way are of no interest."""
     return ComparatorProcess(folder.scenario_path, setup.rounds, lambda _: None, unexpected)
+
+
+def test_the_process_is_of_the_lowest_priority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(comparing.NICE)
+    setup = resolve(playback.scenario())
+    folder = playback.new_folder(tmp_path / "run", setup.scenario)
+
+    async def run() -> None:
+        process = searching(folder, setup)
+        await process.start()
+        await eventually(lambda: [one.nice() for one in comparators()] == [19])
+        await process.close()
+
+    asyncio.run(run())
 
 
 def test_certificates_come_on_the_way_and_the_last_is_tight(tmp_path: Path) -> None:
@@ -67,7 +79,6 @@ def test_certificates_come_on_the_way_and_the_last_is_tight(tmp_path: Path) -> N
         await process.start()
         async with asyncio.timeout(playback.DEADLINE):
             await on_the_way.wait()
-            assert [one.nice() for one in comparators()] == [19]
             last = await process.last(7, worst, asyncio.Event())
         await process.close()
         return found, last
@@ -92,7 +103,7 @@ def test_where_there_is_no_time_the_certificate_is_as_tight_as_it_got(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(comparator, "HURRY", 0.2)
-    monkeypatch.setattr(comparator, "MARGIN", playback.DEADLINE)  # the process has the lowest priority
+    monkeypatch.setattr(comparator, "MARGIN", playback.DEADLINE)  # on however busy a machine
     setup = resolve(playback.scenario(algorithm={"horizon": 100}))
     folder = playback.new_folder(tmp_path / "run", setup.scenario)
 
