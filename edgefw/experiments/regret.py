@@ -16,7 +16,6 @@ from edgefw.experiments.stats import spread
 from edgefw.experiments.sweep import CURVES, Curve, Measured, Measures, Point
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -61,28 +60,23 @@ def print_table(curve: Curve, measures: Measures) -> None:
             f"{runs[0].B}",
             f"{runs[0].zeta:.5f}",
             str(spread([run.regret for run in runs])),
-            _gap(runs),
             f"{100 * found.share[i]:.0f}",
             f"{found.ratio[i]:.3f}",
             slopes[i],
         ]
         for i, (d, runs) in enumerate(by_delay.items())
     ]
-    header = ["d", "B", "zeta", "regret", "gap, %", "of blind, %", "/ sqrt(B)", "local slope"]
+    header = ["d", "B", "zeta", "regret", "of blind, %", "/ sqrt(B)", "local slope"]
     terminal.table(f"{curve.label}: zeta = {curve.rate}", header, rows)
-
-
-def _gap(runs: Sequence[Measured]) -> str:
-    """Return the widest certificate among the runs, in percent of their regret."""
-    return f"{max(100 * run.comparator.gap / run.regret for run in runs):.2f}"
 
 
 def _explain(measures: Measures) -> None:
     values = sorted({f"{m.comparator.value:.1f}" for m in measures.values()})
+    gap = max(m.comparator.gap / m.regret for m in measures.values())
     terminal.out.print(
         "Everybody's feedback is late by d; B is the total delay. zeta = 1/sqrt(T) and 1/sqrt(d T) are the "
         "published experiments' schedules; 1/sqrt(B) follows the theorems', which know B. "
-        f"Losses of the best fixed points: {', '.join(values)}; gap: how far below the true optimum may lie. "
+        f"Losses of the best fixed points: {', '.join(values)}, certified to {gap:.1%} of any regret. "
         "Blind is the last row: no feedback comes in time for any play. "
         f"Growth is judged (*) from {DOUBLED:g} times the regret without delay to {SATURATED:.0%} of blind."
     )

@@ -25,6 +25,8 @@ class Spread:
     high: float
 
     def __str__(self) -> str:
+        if not self.sd:
+            return f"{self.mean:.1f}"
         return f"{self.mean:.1f} ± {self.sd:.{1 if self.sd < 9.95 else 0}f}"
 
 

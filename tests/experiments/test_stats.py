@@ -53,6 +53,7 @@ def test_spread_of_one_seed_is_zero_and_of_three_the_sample_deviation() -> None:
 def test_spread_is_printed_with_two_digits_of_deviation() -> None:
     assert str(spread([800.0, 810.0])) == "805.0 ± 7.1"
     assert str(spread([800.0, 900.0])) == "850.0 ± 71"
+    assert str(spread([800.0])) == "800.0"
 
 
 def test_small_negative_changes_are_not_printed_as_minus_zero() -> None:
