@@ -67,10 +67,11 @@ def _named(run: Project, alert: str, label: str) -> set[str]:
     return set(run.values(FIRING.format(alert), label))
 
 
-def _until_named(run: Project, agents: set[str]) -> float:
-    """Wait until Prometheus says that these agents, and no others, do not answer; return the seconds."""
-    services = {f"agent-{i}" for i in agents}
-    return until(lambda: _named(run, "ServiceDown", "instance") == services, f"{services} are named", LIMIT)
+def _until_named(run: Project, *services: str) -> float:
+    """Wait until Prometheus says that these services, and no others, do not answer; return the seconds."""
+    return until(
+        lambda: _named(run, "ServiceDown", "instance") == {*services}, f"{services} are named", LIMIT
+    )
 
 
 def _until_well(run: Project) -> None:
@@ -92,7 +93,7 @@ def test_agents_that_are_gone_are_named_and_go_on_when_they_are_back(
     before = run.addresses()
     for agent in agents:
         run.edgefw("chaos", trouble, agent)
-    named = _until_named(run, set(agents))
+    named = _until_named(run, *(f"agent-{i}" for i in agents))
     assert run.refused("chaos", trouble, agents[0])  # once is enough
     until(lambda: _named(run, "AgentStalled", "agent") == set(agents), "they are waited for", LIMIT)
     until(lambda: _named(run, "RunStalled", "severity"), "the run stands", LIMIT)
@@ -113,22 +114,23 @@ def test_what_was_cut_off_is_found_by_all_its_names_and_finds_its_way_out(run: P
     assert routes == run.compose("exec", "-T", "agent-0", "cat", "/proc/net/route")
 
 
-def test_agents_that_have_each_others_address_go_on(run: Project) -> None:
+@pytest.mark.parametrize("pair", [("agent-1", "agent-2"), ("broker", "observer")], ids=" and ".join)
+def test_services_that_have_each_others_address_go_on(run: Project, pair: tuple[str, str]) -> None:
     """As when they were taken off the network and put on it in another order, by hand."""
-    network, before = f"{run.name}_default", run.addresses()
-    containers = {i: f"{run.name}-agent-{i}-1" for i in (1, 2)}
-    for container in containers.values():
-        docker("network", "disconnect", network, container)
-    unplugged = "agent-1 is on no network: `docker network connect` puts it on one"
-    assert run.refused("chaos", "heal", "1") == unplugged
-    _until_named(run, {"1", "2"})
-    stood = _latest(run)
-    low, high = sorted(containers, key=lambda i: socket.inet_aton(before[f"agent-{i}"]))
-    for i in (high, low):  # the engine gives the lowest address that is free
-        docker("network", "connect", "--alias", f"agent-{i}", network, containers[i])
+    network, before, stood = f"{run.name}_default", run.addresses(), _latest(run)
+    for name in pair:
+        docker("network", "disconnect", network, f"{run.name}-{name}-1")
+    assert run.refused("chaos", "heal", pair[0]) == (
+        f"{pair[0]} is on no network: `docker network connect` puts it on one"
+    )
+    _until_named(run, *pair)
+    stood = max(stood, _latest(run))
+    low, high = sorted(pair, key=lambda name: socket.inet_aton(before[name]))
+    for name in (high, low):  # the engine gives the lowest address that is free
+        docker("network", "connect", "--alias", name, network, f"{run.name}-{name}-1")
     after = run.addresses()
-    assert (after["agent-1"], after["agent-2"]) == (before["agent-2"], before["agent-1"])
-    print(f"the next round {_goes_on(run, stood):.1f} s after the swap")  # noqa: T201
+    assert (after[low], after[high]) == (before[high], before[low])
+    print(f"{' and '.join(pair)}: the next round {_goes_on(run, stood):.1f} s after the swap")  # noqa: T201
     _until_well(run)
 
 
@@ -145,7 +147,7 @@ def test_a_broker_that_was_cut_off_delivers_again(run: Project) -> None:
 def test_what_is_played_while_the_observer_is_cut_off_is_recorded_after(run: Project) -> None:
     stood = _recorded(run)
     run.edgefw("chaos", "cut", "observer")
-    until(lambda: _named(run, "ServiceDown", "instance") == {"observer"}, "the observer is named", LIMIT)
+    _until_named(run, "observer")
     until(lambda: _latest(run) > stood + 30, "rounds are played meanwhile", LIMIT)
     latest = _latest(run)
     run.edgefw("chaos", "heal", "observer")
@@ -158,7 +160,7 @@ def test_an_agent_that_is_killed_is_named_and_not_those_that_wait_for_it(run: Pr
     begin = time.monotonic()
     until(lambda: _named(run, "AgentMissing", "agent") == {"4"}, "the observer misses it", LIMIT)
     missed = time.monotonic() - begin
-    _until_named(run, {"4"})
+    _until_named(run, "agent-4")
     print(f"kill: missed after {missed:.1f} s, down after {time.monotonic() - begin:.1f} s")  # noqa: T201
     until(lambda: _named(run, "AgentStalled", "agent") == {"4"}, "its neighbours wait for it", LIMIT)
     assert run.refused("chaos", "cut", "4").startswith("agent-4 is down: `edgefw chaos resume agent-4")
