@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from edgefw.core.comparator import Enough, Objective, Solution, certify, solve
 from edgefw.core.regret import Comparator
@@ -26,12 +27,15 @@ Progress = Callable[[Comparator], None]
 
 
 def objective(setup: Setup) -> Objective:
-    """Return sum_t F_t over the rounds played: every sample once, with how often it was seen."""
+    """Return sum_t F_t over the rounds played: every sample once, with how often it was seen.
+
+    The features stay in the data set, as bytes where they are bytes there.
+    """
     index, count = played(setup.streams, setup.rounds)
     weights = (count / (setup.n * setup.scenario.problem.batch)).astype(np.float32)
     return Objective(
         setup.loss,
-        setup.dataset.rows(index, np.float32),
+        lambda part, dtype: setup.dataset.rows(index[part], dtype),
         setup.dataset.labels[index].astype(np.int64),
         weights,
     )
@@ -61,12 +65,18 @@ def find(setup: Setup, enough: Enough, start: Real | None = None) -> Solution:
     known = _read(path)
     if known is not None and enough(known.comparator):
         return known
+    with threadpool_limits(1):  # products of a block are too short to be shared out
+        solution = _search(setup, enough, start, known)
+    _write(path, solution)
+    return solution
+
+
+def _search(setup: Setup, enough: Enough, start: Real | None, known: Solution | None) -> Solution:
     problem = objective(setup)
     solution = solve(problem, setup.feasible, enough, start=start if known is None else known.point)
     if known is not None and _lower_bound(known) > _lower_bound(solution):
         solution.bound_point = known.bound_point
     solution.comparator = certify(problem, setup.feasible, solution)
-    _write(path, solution)
     return solution
 
 

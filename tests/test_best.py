@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 from edgefw import best
 from edgefw.core import comparator
+from edgefw.problem.dataset import Dataset
 from edgefw.problem.datasets import cache_root
 from edgefw.problem.synthetic import synthetic
 from edgefw.scenario.load import load
@@ -167,6 +170,22 @@ def test_the_objective_is_the_loss_of_the_rounds_played() -> None:
         Z = x @ features.reshape(-1, features.shape[-1]).T
         total += float(given.loss.value(Z, labels.reshape(-1)))
     assert problem.value(problem.logits(x)) == pytest.approx(total, rel=1e-5)
+
+
+def test_a_search_holds_no_copy_of_the_data() -> None:
+    random = np.random.default_rng(0)
+    features = random.integers(256, size=(20_000, 200), dtype=np.uint8)
+    data = Dataset("bytes", features, random.integers(3, size=20_000), classes=3, scale=1 / 255)
+    given = resolve(load("default", ["algorithm.horizon=2000", "problem.batch=10", "delays=[]"]), data)
+    tries = count(1)
+    tracemalloc.start()
+    try:
+        best.find(given, lambda _: next(tries) == 3)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert given.rounds * given.n * 10 > len(data)  # all of them are seen
+    assert peak < 2 * features.nbytes  # in float32 they would be four times that
 
 
 @pytest.mark.parametrize("share", [0.5, 0.99, 1.0])

@@ -12,34 +12,44 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgefw.core.regret import Comparator
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from edgefw.problem.feasible import FeasibleSet
     from edgefw.problem.feasible.base import Real
     from edgefw.problem.loss import Loss
 
+BLOCK = 512  # samples
 Enough = Callable[[Comparator], bool]
 
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """sum_t F_t over the samples of a run: features (N, m) scaled, labels (N,), weights (N,)."""
+    """sum_t F_t over the samples of a run: labels (N,), weights (N,), in whose type the search computes.
+
+    `rows(part, dtype)` gives the scaled features (n, m) of the samples in a slice. They are asked for in
+    blocks, again for every product: a block stays in the processor's cache, and the whole is never in memory.
+    """
 
     loss: Loss
-    features: Real
+    rows: Callable[[slice, np.dtype[Any]], Real]
     labels: NDArray[np.int64]
     weights: Real
 
     def logits(self, x: Real) -> Real:
         """Return x A^T; (C, m) gives (C, N)."""
-        return x @ self.features.T
+        Z = np.empty((len(x), len(self.labels)), x.dtype)
+        for part, A in self._blocks(x.dtype):
+            np.matmul(x, A.T, out=Z[:, part])
+        return Z
 
     def value(self, Z: Real) -> float:
         """Return the objective at logits Z (C, N), summed in float64."""
@@ -49,7 +59,13 @@ class Objective:
     def gradient(self, Z: Real) -> Real:
         """Return the gradient (C, m) at logits Z (C, N)."""
         residual = self.loss.residual(Z.T[..., None], self.labels[:, None])[..., 0]  # (N, C)
-        return (residual * self.weights[:, None]).T @ self.features
+        R = (residual * self.weights[:, None]).T
+        return np.asarray(sum(R[:, part] @ A for part, A in self._blocks(Z.dtype)))
+
+    def _blocks(self, dtype: np.dtype[Any]) -> Iterator[tuple[slice, Real]]:
+        for first in range(0, len(self.labels), BLOCK):
+            part = slice(first, first + BLOCK)
+            yield part, self.rows(part, dtype)
 
 
 @dataclass
@@ -81,32 +97,14 @@ def solve(
     return Solution(search.best_x, search.comparator, iterations, search.bound_y)
 
 
-def certify(
-    objective: Objective, feasible: FeasibleSet, solution: Solution, *, chunk: int = 4096
-) -> Comparator:
-    """Return the certificate of a solution computed anew in float64, a chunk of samples at a time."""
-    value, _ = _exact(objective, solution.point, chunk)
-    at_bound, gradient = _exact(objective, solution.bound_point, chunk)
+def certify(objective: Objective, feasible: FeasibleSet, solution: Solution) -> Comparator:
+    """Return the certificate of a solution computed anew in float64."""
+    value = objective.value(objective.logits(solution.point.astype(np.float64)))
     y = solution.bound_point.astype(np.float64)
-    lower = at_bound + float(np.vdot(gradient, feasible.lmo(gradient) - y))
+    Z = objective.logits(y)
+    gradient = objective.gradient(Z)
+    lower = objective.value(Z) + float(np.vdot(gradient, feasible.lmo(gradient) - y))
     return Comparator(value, max(value - lower, 0.0))
-
-
-def _exact(objective: Objective, x: Real, chunk: int) -> tuple[float, Real]:
-    x = x.astype(np.float64)
-    value, gradient = 0.0, np.zeros_like(x)
-    for first in range(0, len(objective.labels), chunk):
-        rows = slice(first, first + chunk)
-        part = Objective(
-            objective.loss,
-            objective.features[rows].astype(np.float64),
-            objective.labels[rows],
-            objective.weights[rows].astype(np.float64),
-        )
-        Z = part.logits(x)
-        value += part.value(Z)
-        gradient += part.gradient(Z)
-    return value, gradient
 
 
 class _Search:
@@ -118,7 +116,7 @@ class _Search:
     def __init__(self, objective: Objective, feasible: FeasibleSet, start: Real | None) -> None:
         self.objective, self.feasible = objective, feasible
         first = feasible.start() if start is None else start
-        self.x = self.y = first.astype(objective.features.dtype)
+        self.x = self.y = first.astype(objective.weights.dtype)
         self.Zx = self.Zy = objective.logits(self.x)
         self.momentum = 1.0
         self.curvature = 1.0
