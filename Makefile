@@ -11,8 +11,8 @@ up: install          ## run the default scenario: a network of processes, for ab
 
 # What measures or fills the machine has it to itself, after the rest.
 test: install        ## run every test
-	$(BIN)/pytest -n auto --dist loadgroup -m "not xdist_group"
-	$(BIN)/pytest -m xdist_group
+	$(BIN)/pytest -n auto --dist loadgroup -m "not alone"
+	$(BIN)/pytest -m alone
 
 install: $(STAMP)    ## make the environment alone
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.xdist_group("machine"), pytest.mark.slow, pytest.mark.in_order]
+pytestmark = [pytest.mark.alone, pytest.mark.slow, pytest.mark.in_order]
 
 AGENTS = 8
 SLOW = {"name": "slow", "type": "latency", "attributes": {"latency": "800ms"}}
@@ -229,10 +229,13 @@ def test_every_feedback_was_used_once(ended: Ended) -> None:
         assert agent == 6 or len(missing) <= 4, f"agent {agent} never got {sorted(missing)}"
 
 
-def test_the_run_is_what_the_algorithm_plays(ended: Ended) -> None:
+def test_the_run_is_what_the_algorithm_plays(
+    ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rounds = json.loads((ended.folder / "summary.json").read_text())["rounds"]
     whole = f"{AGENTS * rounds} of {AGENTS * rounds} plays are identical, {rounds} rounds were replayed"
     assert whole in ended.project.in_image("verify", f"runs/{ended.folder.name}")
+    monkeypatch.setenv("EDGEFW_DATA", str(ended.project.data_sets(tmp_path)))
     said = ended.project.edgefw("verify", str(ended.folder), of_project=False)
     assert whole in said or "cumulative losses agree within" in said
 

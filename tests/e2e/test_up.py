@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     Start = Callable[..., Emulated]
 
 pytestmark = pytest.mark.timeout(300)  # a network of processes takes its time, on a busy machine
-alone = pytest.mark.xdist_group("machine")  # for what measures the machine: seconds, or shares of a core
-
 TOLERANCE = 1e-3
 AGENT_MEGABYTES = 95
 LONG = {"clock": "wall", "pace": "100ms", "algorithm.horizon": 2000, "algorithm.stop_after": 2000}
@@ -109,7 +107,7 @@ def test_dropped_feedback_never_arrives(start: Start) -> None:
     assert arrived == {0: 9, 1: 9, 2: 0, 3: 9}
 
 
-@alone
+@pytest.mark.alone
 @pytest.mark.slow
 def test_delays_by_the_wall_clock_are_what_was_asked_for(start: Start) -> None:
     late = "[{agents: [2], type: latency, latency: 500ms}]"
@@ -130,7 +128,7 @@ def test_delays_by_the_wall_clock_are_what_was_asked_for(start: Start) -> None:
     assert "96 of 96 plays are identical" in run.edgefw("verify", str(run.path))
 
 
-@alone
+@pytest.mark.alone
 @pytest.mark.slow
 def test_agents_of_the_default_scenario_are_small_and_idle_ones_do_nothing(start: Start) -> None:
     fields = {"network.agents": 8, "data.samples": 60_000, "clock": "wall", "algorithm.horizon": 200}
@@ -161,7 +159,7 @@ def _busy_share(processes: list[psutil.Process], seconds: float) -> float:
     return max(b - a for a, b in zip(before, used(), strict=True)) / seconds
 
 
-@alone
+@pytest.mark.alone
 @pytest.mark.slow
 def test_a_silent_peer_is_named_and_waited_for_without_work(start: Start) -> None:
     fields = {"clock": "wall", "pace": "100ms", "algorithm.stop_after": 40}

@@ -96,6 +96,11 @@ class Project:
         options = ("--rm", "--network", "none", "--read-only", "--cap-drop", "ALL", "--tmpfs", "/tmp")  # noqa: S108
         return docker("run", *options, "--volume", f"{self.name}_runs:/var/lib/edgefw", image(), *words)
 
+    def data_sets(self, folder: Path) -> Path:
+        """Bring the data sets of the image out, for commands on this machine, which may have none."""
+        docker("cp", f"{self.name}-observer-1:/usr/share/datasets", folder)
+        return folder / "datasets"
+
     def status(self) -> dict[str, dict[str, Any]]:
         """Return what `edgefw status` says, by service."""
         found = json.loads(self.edgefw("status", "--json"))

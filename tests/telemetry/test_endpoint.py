@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -69,6 +70,22 @@ def test_it_answers_what_it_knows() -> None:
             assert b" 405 " in await ask(port, b"POST /metrics HTTP/1.1\r\n\r\n")
         async with listening(healthy=False) as port:
             assert b" 503 " in await ask(port, b"GET /healthz HTTP/1.1\r\n\r\n")
+
+    run(test)
+
+
+def test_where_there_are_targets_it_tells_them_as_they_are_now() -> None:
+    async def test() -> None:
+        known = [{"targets": ["agent-0:9464"], "labels": {"job": "agent"}}]
+        endpoint = Endpoint(CollectorRegistry(), lambda: True, lambda: known)
+        port = await endpoint.start("127.0.0.1", 0)
+        for _ in range(2):
+            head, _, body = (await ask(port, b"GET /targets HTTP/1.1\r\n\r\n")).partition(b"\r\n\r\n")
+            assert b"Content-Type: application/json" in head
+            assert b"Content-Length: %d" % len(body) in head
+            assert json.loads(body) == known
+            known.append({"targets": ["broker:9464"], "labels": {"job": "broker"}})
+        await endpoint.stop()
 
     run(test)
 
