@@ -91,6 +91,15 @@ def observe(loss: Loss, play: Play, features: Real, labels: NDArray[np.int64]) -
     return value, Feedback(play.t, features, residual)
 
 
+def gradient_at_play(loss: Loss, play: Play, features: Real, labels: NDArray[np.int64]) -> Real:
+    """Return the gradient of the batch's loss at the play itself; shape (C, m).
+
+    It is how much the feedback of a round matters, whatever the queries are: those of the Meta-Frank-Wolfe
+    family end one step before the play.
+    """
+    return gradient(loss.residual(logits(play.point, features), labels), features)
+
+
 def in_order(arrivals: Sequence[Feedback]) -> list[Feedback]:
     """Return the arrivals by round, so that no result depends on which came first."""
     return sorted(arrivals, key=lambda feedback: feedback.round)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgefw.core.messages import Feedback, Play, in_order, mix, observe
+from edgefw.core.messages import Feedback, Play, gradient_at_play, in_order, mix, observe
 from edgefw.problem.loss import NAMES as LOSSES
 from edgefw.problem.loss import make_loss
 
@@ -38,6 +38,13 @@ def test_the_factored_gradient_is_the_dense_gradient(name: str, seed: int) -> No
         np.testing.assert_allclose(feedback.gradient(q), dense[q], rtol=0, atol=1e-6)
     for q in range(1, QUERIES):
         np.testing.assert_allclose(feedback.difference(q), dense[q] - dense[q - 1], rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_gradient_at_the_play_is_no_querys(name: str) -> None:
+    loss, (play, features, labels) = make_loss(name), _problem(name, 1)
+    expected = _numeric(name, play.point, features, labels)
+    np.testing.assert_allclose(gradient_at_play(loss, play, features, labels), expected, rtol=0, atol=1e-6)
 
 
 def _numeric(

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgefw.core.agent import make_agent
-from edgefw.core.messages import Feedback, Frame, Play, Score, observe
-from edgefw.errors import EdgefwError, RunOverError
+from edgefw.core.messages import Feedback, Frame, Play, Score, gradient_at_play, observe
+from edgefw.errors import EdgefwError, RunOverError, WireError
 from edgefw.problem.loss import make_loss
 from edgefw.problem.stream import Stream
 from edgefw.services.agent.inbox import Inbox
+from edgefw.services.agent.neighbours import Neighbours
 from edgefw.services.config import AgentConfig, Place, unpack_shard
 from edgefw.services.runtime import Server, Stop, run_service, unless
 from edgefw.telemetry.metrics import AgentMetrics, new_registry
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-REPORT_WAIT = 1.0  # seconds of waiting for a neighbour before the log says so, and again after each
 UNANSWERED = 4  # submissions that the broker has not yet taken for good; then the agent waits
 FAREWELL = 10.0  # seconds that the observer gets to score the last plays
 
@@ -75,10 +75,11 @@ class AgentService:
         self._metrics = AgentMetrics(self._registry, spec.agent)
         me = Identity(spec.agent, config.digest, spec.exchanges, spec.shape)
         self._links = {j: PeerLink(me, j, self._metrics) for j in self._core.neighbours}
+        self._neighbours = Neighbours(spec.agent, self._links, config.peer_timeout, self._metrics)
         self._me = me
         self._inbox = Inbox()
         self._room = asyncio.Semaphore(UNANSWERED)
-        self._round = self._messages = 0
+        self._round = 0  # of the last play
 
     async def serve(self, stop: Stop) -> None:
         """Listen, join the network, play all rounds, and end (or stay) when they are over."""
@@ -146,43 +147,15 @@ class AgentService:
         self._show_delays(t - 1, arrivals)
         step: Frame | Play = self._core.start_sweep(t, arrivals)
         while isinstance(step, Frame):
-            for link in self._links.values():
-                link.send(step)
-            self._messages += len(self._links)
-            frames = {j: await self._await_frame(link, t, step.k) for j, link in self._links.items()}
-            step = self._core.advance(frames)
+            step = self._core.advance(await self._neighbours.exchange(step))
         return step
-
-    async def _await_frame(self, link: PeerLink, t: int, k: int) -> Frame:
-        """Wait for a neighbour's frame; while it is silent, say who waits for whom, where and how long."""
-        begin = monotonic()
-        waiting = asyncio.ensure_future(link.receive(t, k))
-        try:
-            while True:
-                done, _ = await asyncio.wait({waiting}, timeout=REPORT_WAIT)
-                waited = monotonic() - begin
-                if done:
-                    self._metrics.wait(link.peer, waited)
-                    if waited > REPORT_WAIT:
-                        self._metrics.waiting(link.peer, 0)
-                    return waiting.result()
-                self._metrics.waiting(link.peer, waited)
-                level = logging.ERROR if waited > self._config.peer_timeout else logging.WARNING
-                log.log(
-                    level,
-                    "agent %d waits for agent %d at (t, k) = (%d, %d) for %.1f s (timeout %.0f s, stream %s)",
-                    *(self._spec.agent, link.peer, t, k, waited, self._config.peer_timeout),
-                    "up" if link.up else "down",
-                )
-        finally:
-            waiting.cancel()
 
     async def _learn_later(self, play: Play, used: list[Feedback], group: asyncio.TaskGroup) -> None:
         """Let the environment evaluate the play; submit the feedback, report the play."""
         index = self._stream.indices(play.t)
-        features = self._shard.rows(index, np.float32)
-        local_loss, feedback = observe(self._loss, play, features, self._shard.labels[index])
-        norm = float(np.linalg.norm(feedback.gradient(-1)))
+        features, labels = self._shard.rows(index, np.float32), self._shard.labels[index]
+        local_loss, feedback = observe(self._loss, play, features, labels)
+        norm = float(np.linalg.norm(gradient_at_play(self._loss, play, features, labels)))
         self._round = play.t
         self._inbox.submitted(play.t, monotonic())
         await self._submit(play.t, encode_feedback(feedback), norm, group)
@@ -196,8 +169,8 @@ class AgentService:
             local_loss=local_loss,
             arrivals=sorted(feedback.round for feedback in used),
             outstanding=self._inbox.outstanding,
-            messages=self._messages,
-            sent_bytes=sum(link.sent_bytes for link in self._links.values()),
+            messages=self._neighbours.messages,
+            sent_bytes=self._neighbours.sent_bytes,
         )
 
     async def _submit(self, t: int, payload: bytes, norm: float, group: asyncio.TaskGroup) -> None:
@@ -222,20 +195,34 @@ class AgentService:
             self._receive(delivery)
 
     def _receive(self, delivery: Delivery) -> None:
-        """Put feedback that came back into the inbox; a second copy of it changes nothing."""
+        """Put feedback that came back into the inbox; a second copy of it changes nothing.
+
+        What cannot be used is lost: it would be no better if the broker sent it again.
+        """
+        try:
+            feedback = self._decode(delivery)
+        except WireError as error:
+            log.warning("the feedback of round %d is lost: %s", delivery.round, error)
+            self._metrics.unusable(error.reason)
+            self._inbox.lost(delivery.round)
+        else:
+            self._show_delay(delivery, self._inbox.received(feedback, monotonic()))
+        self._show_missing()
+
+    def _decode(self, delivery: Delivery) -> Feedback:
         spec, b = self._spec, self._config.batch
-        feedback = decode_feedback(
+        return decode_feedback(
             delivery.payload,
             round_=delivery.round,
             features=(b, spec.shape[1]),
             residuals=(spec.queries, spec.shape[0], b),
         )
-        waited = self._inbox.received(feedback, monotonic())
+
+    def _show_delay(self, delivery: Delivery, waited: float | None) -> None:
         if waited is not None:
             self._metrics.delay_seconds.observe(waited)
             self._metrics.observed_delay.set(waited)
             self._metrics.requested_delay.set(delivery.requested)
-        self._show_missing()
 
     def _show_missing(self) -> None:
         self._metrics.outstanding.set(self._inbox.outstanding)
