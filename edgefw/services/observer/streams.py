@@ -36,6 +36,7 @@ _STATUS = {
     "ahead": grpc.StatusCode.RESOURCE_EXHAUSTED,
     "replaced": grpc.StatusCode.ABORTED,
 }  # by the reason of a WireError; any other one is an argument that is wrong
+BACKLOG = 256  # scores that a stream has not yet taken before its next report is read
 _LARGEST_COUNT = 2**63 - 1  # what a database keeps as an integer
 
 
@@ -123,6 +124,7 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
             stream.owed.add(report.round)
             if score := self._take(report):
                 stream.put(score)
+                await stream.room.wait()  # who repeats itself and does not listen is not listened to
 
     def _welcome(self, request: Any) -> int:
         if request is None or request.WhichOneof("content") != "reporter":
@@ -169,6 +171,8 @@ class _Stream:
         self.agent = -1  # until it has said who it is
         self.ends = ExitStack()  # what its end brings with it
         self.owed: set[int] = set()  # rounds reported and not yet answered
+        self.room = asyncio.Event()  # while it has heard nearly all that it was told
+        self.room.set()
         self._queue: asyncio.Queue[Score | WireError | None] = asyncio.Queue()
         self._reported_all = False
 
@@ -176,6 +180,8 @@ class _Stream:
         """Tell a score, after those before it."""
         self.owed.discard(score.round)
         self._queue.put_nowait(score)
+        if self._queue.qsize() >= BACKLOG:
+            self.room.clear()
         self._end_if_done()
 
     def end(self, error: WireError | None = None) -> None:
@@ -193,6 +199,8 @@ class _Stream:
             if isinstance(item, WireError):
                 raise item
             await context.write(_response(item))
+            if self._queue.qsize() < BACKLOG:
+                self.room.set()
 
     def _end_if_done(self) -> None:
         if self._reported_all and not self.owed:

@@ -15,15 +15,17 @@ from prometheus_client import CollectorRegistry
 from edgefw.core.messages import Play, Score
 from edgefw.services.observer.attendance import Attendance
 from edgefw.services.observer.ledger import Ledger, Reported
-from edgefw.services.observer.streams import SERVICE_NAME, Expected, ReportServicer
+from edgefw.services.observer.streams import BACKLOG, SERVICE_NAME, Expected, ReportServicer
 from edgefw.telemetry.metrics import ObserverMetrics
 from edgefw.transport.codec import encode_array, encode_tensor
+from edgefw.transport.memory import MemoryNetwork
+from edgefw.transport.memory_call import ROOM
 from edgefw.transport.server import GrpcServer
 from edgefw.v1 import observer_service_pb2 as pb
 from edgefw.v1 import observer_service_pb2_grpc, tensor_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
 SHAPE = (2, 3)
 LARGEST = 1000.0
@@ -42,11 +44,13 @@ class Desk:
         expected = Expected(DIGEST, 2, SHAPE, LARGEST)
         self.servicer = ReportServicer(expected, self.take, metrics, self.join, self.attendance)
         self.taken: list[Reported] = []
+        self.calls = 0
 
     async def join(self, _request: Any, context: Any) -> None:
         await context.abort(Status.UNIMPLEMENTED, "nobody joins here")
 
     def take(self, report: Reported) -> Score | None:
+        self.calls += 1
         if self.ledger.take(report):
             self.taken.append(report)
         return Score(report.round, 1.5, 2.5, None, None)
@@ -237,6 +241,35 @@ def test_an_agent_that_goes_away_is_forgotten_and_may_come_back() -> None:
             assert len(one.taken) == 2
 
     asyncio.run(run())
+
+
+def test_who_repeats_itself_and_does_not_listen_is_not_kept_in_memory() -> None:
+    answer = pb.ReportResponse(round=1, global_loss=1.5, cumulative_loss=2.5)
+    on_their_way = ROOM // answer.ByteSize() + 1
+    told = on_their_way + 4 * BACKLOG
+
+    async def run() -> None:
+        one, network = Desk(), MemoryNetwork()
+        server = network.server()
+        observer_service_pb2_grpc.add_ObserverServiceServicer_to_server(one.servicer, server)
+        async with network.open_channel(server.start("here:0")) as channel:
+            reporter = await playback.Reporter(channel, 0, DIGEST).open()
+            repeating = asyncio.create_task(reporter.report(*[report(1)] * told))
+            await still(lambda: one.calls)
+            assert one.calls <= on_their_way + BACKLOG + 1
+            assert len(await reporter.answers(told)) == one.calls == told  # nothing is lost by it
+            await repeating
+        await server.stop(0)
+
+    asyncio.run(run())
+
+
+async def still(number: Callable[[], int], turns: int = 100) -> None:
+    """Wait until a number has not changed for some turns of the loop: nobody has work, no timer is set."""
+    last, same = number(), 0
+    while same < turns:
+        await asyncio.sleep(0)
+        last, same = number(), same + 1 if number() == last else 0
 
 
 def test_an_agent_is_there_for_as_long_as_its_stream_stands() -> None:
