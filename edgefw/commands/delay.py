@@ -72,9 +72,9 @@ def clear(place: Place, agent: str | None = None, name: str | None = None, *, as
     if as_json:
         _print_json(after)
         return
-    left = [fault for fault in after["faults"] if fault in before["faults"]]
-    removed = len(before["faults"]) - len(left)
-    terminal.out.print(f"removed {removed} of {_count(before['faults'])}{_hint(after, agent)}")
+    there, left = _each(before["faults"]), _each(after["faults"])
+    removed = sum(fault not in left for fault in there)
+    terminal.out.print(f"removed {removed} of {_count(there)}{_hint(after, agent)}")
 
 
 def plan(place: Place, file: str | None = None, *, as_json: bool = False) -> None:
@@ -87,7 +87,22 @@ def plan(place: Place, file: str | None = None, *, as_json: bool = False) -> Non
     elif new is None:
         print(write_plan(shown), end="")  # noqa: T201 - plain, to be redirected into a file
     else:
-        terminal.out.print(f"the plan has {_count(shown['faults'])} now (version {shown['version']})")
+        count, version = _count(_each(shown["faults"])), shown["version"]
+        terminal.out.print(f"the plan has {count} now (version {version}){_hint(shown, None)}")
+
+
+def enable(place: Place, agent: str, *, enabled: bool, as_json: bool = False) -> None:
+    """Let an agent's feedback through again, or hold all of it until then."""
+    path = _faults_of(agent)
+    if agent == "all":
+        raise InputError("AGENT is all: links are enabled and disabled one by one")
+    with Admin(*place) as admin:
+        link = admin.call("PATCH", path.removesuffix("/faults"), {"enabled": enabled})
+    if as_json:
+        _print_json(link)
+    else:
+        how = "enabled" if enabled else f"disabled: it holds everything until edgefw delay enable {agent}"
+        terminal.out.print(f"the link of agent {link['agent']} is {how}")
 
 
 def watch(place: Place, *, changes: bool = False, as_json: bool = False) -> None:
@@ -173,7 +188,7 @@ def _remove_all(admin: Admin, agent: str | None) -> None:
         admin.call("GET", f"/links/{whose[0]}")  # says so if there is no such agent
     for attempt in range(_TRIES):
         plan = admin.call("GET", "/plan")
-        kept = [fault for fault in plan["faults"] if fault["agents"] != whose]
+        kept = _without(plan["faults"], whose)
         try:
             admin.call("PUT", "/plan", {"version": plan["version"], "faults": kept})
         except EndpointError as error:
@@ -183,13 +198,38 @@ def _remove_all(admin: Admin, agent: str | None) -> None:
             return
 
 
+def _without(faults: list[dict[str, Any]], whose: str | list[int]) -> list[dict[str, Any]]:
+    """Return the faults but for those that are on all links together, or on an agent's alone.
+
+    >>> _without([{"agents": "all"}, {"agents": [1, 3]}, {"agents": [3]}], [3])
+    [{'agents': 'all'}, {'agents': [1]}]
+    """
+    kept = []
+    for fault in faults:
+        agents = fault["agents"]
+        left = agents if "all" in (agents, whose) else [agent for agent in agents if agent not in whose]
+        if left != whose and left:
+            kept.append({**fault, "agents": left})
+    return kept
+
+
+def _each(faults: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return faults of one agent each, or of all: one that several agents have comes several times."""
+    return [
+        {**fault, "agents": agent}
+        for fault in faults
+        for agent in (("all",) if fault["agents"] == "all" else fault["agents"])
+    ]
+
+
 def _hint(plan: dict[str, Any], agent: str | None) -> str:
     """Return what somebody who clears delays may not expect."""
     hints = []
     if agent not in {None, "all"} and any(fault["agents"] == "all" for fault in plan["faults"]):
         hints.append("those on all links stay (edgefw delay clear all)")
     if disabled := plan["disabled"]:
-        hints.append(f"disabled links stay disabled: {', '.join(map(str, disabled))}")
+        listed = ", ".join(map(str, disabled))
+        hints.append(f"disabled links stay disabled: {listed} (edgefw delay enable {disabled[0]})")
     return "".join(f"; {hint}" for hint in hints)
 
 

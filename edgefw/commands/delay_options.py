@@ -6,8 +6,11 @@ import argparse
 import os
 from typing import Any
 
+from edgefw.errors import InputError
+
 ADMIN, TOKEN = "EDGEFW_ADMIN", "EDGEFW_ADMIN_TOKEN"
-DEFAULT = "http://127.0.0.1:7070"
+PORT = "EDGEFW_ADMIN_PORT"  # where compose.yaml publishes the endpoint on this machine
+DEFAULT = "7070"
 DISTRIBUTIONS = ("constant", "uniform", "normal", "exponential", "lognormal", "pareto", "trace")
 EXAMPLES = """\
 examples:
@@ -16,6 +19,7 @@ examples:
   edgefw delay set all 2s --distribution pareto --jitter 1s --name storm
   edgefw delay set 3 20                            twenty rounds, where the run's clock is rounds
   edgefw delay clear 3                             remove what was set on agent 3's link
+  edgefw delay disable 3                           hold everything of agent 3, until `edgefw delay enable 3`
   edgefw delay plan > plan.yaml                    keep the plan; `edgefw delay plan plan.yaml` puts it back
   edgefw delay watch                               changes and releases as they come
 """
@@ -33,6 +37,7 @@ def add(commands: Any) -> None:
     _add_ls(actions)
     _add_set(actions)
     _add_clear(actions)
+    _add_enable(actions)
     _add_plan(actions)
     _add_watch(actions)
 
@@ -94,6 +99,21 @@ def _add_clear(actions: Any) -> None:
     parser.set_defaults(call=lambda a: _delay().clear(_place(a), a.agent, a.name, as_json=a.json))
 
 
+def _add_enable(actions: Any) -> None:
+    for name, enabled, text in (
+        ("disable", False, "hold everything of an agent, like a blackout without end"),
+        ("enable", True, "let a disabled agent's feedback through again"),
+    ):
+        parser = actions.add_parser(name, help=text)
+        parser.add_argument("agent", metavar="AGENT", help="an agent's number")
+        _add_common(parser)
+        parser.set_defaults(call=_enable, enabled=enabled)
+
+
+def _enable(arguments: argparse.Namespace) -> None:
+    _delay().enable(_place(arguments), arguments.agent, enabled=arguments.enabled, as_json=arguments.json)
+
+
 def _add_plan(actions: Any) -> None:
     parser = actions.add_parser("plan", help="show the whole delay plan, or put another in its place")
     parser.add_argument(
@@ -116,15 +136,24 @@ def _add_watch(actions: Any) -> None:
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--admin", metavar="URL", help=f"the broker's admin endpoint (default: ${ADMIN}, else {DEFAULT})"
+        "--admin",
+        metavar="URL",
+        help=f"of the broker's admin endpoint (default: ${ADMIN}, else port ${PORT} or {DEFAULT} here)",
     )
     parser.add_argument("--token", metavar="TOKEN", help=f"of the endpoint, if it asks (default: ${TOKEN})")
 
 
 def _place(arguments: argparse.Namespace) -> tuple[str, str | None]:
     """Return where the endpoint is, and the token for it."""
-    url = arguments.admin or os.environ.get(ADMIN) or DEFAULT
+    url = arguments.admin or os.environ.get(ADMIN) or f"http://127.0.0.1:{_port()}"
     return url, arguments.token or os.environ.get(TOKEN) or None
+
+
+def _port() -> int:
+    text = os.environ.get(PORT) or DEFAULT
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) < 2**16):
+        raise InputError(f"{PORT} is {text!r}: it must be a port, such as {DEFAULT}")
+    return int(text)
 
 
 def _number(text: str) -> float:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
@@ -17,12 +18,14 @@ from pydantic import (
 )
 
 from edgefw.problem.delay import LONGEST
-from edgefw.scenario.units import Duration, RoundsOrTime, SomeRoundsOrTime
+from edgefw.scenario.units import MOST_ROUNDS, Duration, RoundsOrTime, SomeRoundsOrTime
 
 Distribution = Literal["constant", "uniform", "normal", "exponential", "lognormal", "pareto", "trace"]
 Strategy = Literal["burst", "newest_first", "until_end", "starve", "largest"]
 ApplyTo = Literal["new", "pending"]
 SHARE = 0.25
+LONGEST_TRACE = 20_000
+"""Values of all traces of a run's delays together: who looks at a plan or changes it handles every one."""
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 
@@ -110,7 +113,21 @@ class Amount(Fault):
 
 def _or_file(schema: dict[str, Any]) -> None:
     """Let the schema of a list allow the name of a file instead: it is read when a scenario is loaded."""
+    schema["anyOf"][0]["maxItems"] = LONGEST_TRACE
     schema["anyOf"].append({"type": "string", "description": "a file of values, one a line"})
+
+
+def _not_too_long(trace: object) -> object:
+    """Refuse a trace that is too long, before each of its values is looked at."""
+    if isinstance(trace, list):
+        check_values(len(trace))
+    return trace
+
+
+def check_values(count: int) -> None:
+    """Refuse so many values of traces."""
+    if count > LONGEST_TRACE:
+        raise ValueError(f"{count:,} values are too many: all traces together may have {LONGEST_TRACE:,}")
 
 
 class Latency(Amount):
@@ -119,16 +136,20 @@ class Latency(Amount):
     type: Literal["latency"]
     latency: Duration = 0.0
     jitter: Duration = 0.0
-    trace: list[Duration] | None = Field(default=None, json_schema_extra=_or_file)
+    trace: Annotated[list[Duration] | None, BeforeValidator(_not_too_long)] = Field(
+        default=None, json_schema_extra=_or_file
+    )
 
 
 class Rounds(Amount):
     """Feedback comes in round s + rounds - 1 (rounds clock): 1 is no delay."""
 
     type: Literal["rounds"]
-    rounds: PositiveInt = 1
-    jitter: NonNegativeInt = 0
-    trace: list[PositiveInt] | None = Field(default=None, json_schema_extra=_or_file)
+    rounds: PositiveInt = Field(default=1, le=MOST_ROUNDS)
+    jitter: NonNegativeInt = Field(default=0, le=MOST_ROUNDS)
+    trace: Annotated[
+        list[Annotated[PositiveInt, Field(le=MOST_ROUNDS)]] | None, BeforeValidator(_not_too_long)
+    ] = Field(default=None, json_schema_extra=_or_file)
 
 
 class Blackout(Fault):
@@ -180,6 +201,11 @@ def amounts(fault: Any) -> list[tuple[str, float]]:
     """Return the names and values of a fault's amounts that are either rounds or times."""
     names = ("at", "duration", "start", "stop", "step", "interval", "period")
     return [(name, getattr(fault, name)) for name in names if getattr(fault, name, None) is not None]
+
+
+def trace_of(fault: Any) -> list[Any]:
+    """Return the values of a fault's trace, none where it has none."""
+    return getattr(fault, "trace", None) or []
 
 
 def applies_to(fault: Fault) -> ApplyTo:

@@ -16,7 +16,7 @@ from edgefw.problem.graph import TOPOLOGIES
 from edgefw.problem.loss import NAMES as LOSSES
 from edgefw.problem.partition import KINDS as PARTITIONS
 from edgefw.scenario.checks import check_clock, check_names
-from edgefw.scenario.faults import NAME, AnyFault, Draw, Strict, check_name
+from edgefw.scenario.faults import NAME, AnyFault, Draw, Strict, check_name, check_values, trace_of
 from edgefw.scenario.units import Duration, Pace
 
 _MOST_AGENTS, _LONGEST_HORIZON = 10_000, 10**9  # beyond anything that ends; a mistyped one is said at once
@@ -164,6 +164,7 @@ class Scenario(Strict):
         try:
             self._check_algorithm()
             check_names(self.delays, self.events)
+            check_values(sum(len(trace_of(fault)) for fault in self.faults))
             for place, faults in (("delays", self.delays), ("events", self.events)):
                 for position, fault in enumerate(faults):
                     self._check_fault(f"{place}.{position}", fault)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgefw.errors import InputError
+from edgefw.scenario.faults import LONGEST_TRACE
 from edgefw.scenario.units import parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-LONGEST_TRACE = 1_000_000
 _COUNT = re.compile(r"0*[1-9][0-9]{0,15}")
 KINDS = {"latency": "a time with its unit, such as 750ms", "rounds": "a whole number of rounds, 1 or more"}
 

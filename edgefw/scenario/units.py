@@ -10,6 +10,9 @@ from pydantic import AfterValidator, BeforeValidator, PlainSerializer, PlainVali
 
 from edgefw.problem.delay import LONGEST
 
+MOST_ROUNDS = 10**12
+"""Of an amount in rounds: sums of them are still counted in ones."""
+
 _SECONDS = {"us": "1e-6", "ms": "1e-3", "s": "1", "m": "60", "h": "3600"}
 _PATTERN = re.compile(r"\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*(us|ms|s|m|h)\s*", re.ASCII)
 _HOW = "write a number and a unit, such as 750ms, 2s or 1.5m"
@@ -63,8 +66,8 @@ def format_duration(seconds: float) -> str:
 def parse_rounds_or_time(value: object) -> float:
     """Return a number of rounds (an int) as it is, and a time ("90s") as seconds (a float)."""
     if isinstance(value, int) and not isinstance(value, bool):
-        if not 0 <= value <= LONGEST:
-            raise ValueError(f"{value} is not a number of rounds: write 0 or more, 2^53 at most")
+        if not 0 <= value <= MOST_ROUNDS:
+            raise ValueError(f"{value} is not a number of rounds: write 0 or more, 10^12 at most")
         return value
     if isinstance(value, str) and _PATTERN.fullmatch(value):
         return parse_duration(value)

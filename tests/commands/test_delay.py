@@ -165,9 +165,48 @@ def test_clear(endpoint: Served, delay: Run) -> None:
     assert delay("clear", "all") == "removed 1 of 2 faults\n"
     with admin_client.Admin(endpoint.url, None) as admin:
         admin.call("PATCH", "/links/2", {"enabled": False})
-    assert delay("clear") == "removed 1 of 1 fault; disabled links stay disabled: 2\n"
+    assert "removed 1 of 1 fault; disabled links stay disabled: 2" in delay("clear")
     assert json.loads(delay("clear", "--json"))["faults"] == []
     assert "disabled" in delay("ls")
+
+
+def test_clear_leaves_what_other_agents_have_of_the_same_fault(
+    endpoint: Served, delay: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "plan.yaml"
+    file.write_text("[{type: drop, agents: [1, 2, 3]}, {type: blackout}]")
+    assert "the plan has 4 faults now" in delay("plan", str(file))
+    assert "removed 1 of 4 faults; those on all links stay" in delay("clear", "2")
+    assert [fault["agents"] for fault in faults(endpoint)] == [[1], [3], "all"]
+    assert "removed 1 of 3 faults" in delay("clear", "all")
+    assert "removed 1 of 2 faults" in delay("clear", "3", "drop")
+
+
+def test_a_link_is_disabled_until_it_is_enabled_and_a_reset_or_a_plan_says_so(
+    endpoint: Served, delay: Run, refused: Run, tmp_path: Path
+) -> None:
+    assert "holds everything until edgefw delay enable 3" in delay("disable", "3")
+    assert endpoint.control.plan.disabled == {3}
+    word = "disabled links stay disabled: 3 (edgefw delay enable 3)"
+    assert word in " ".join(delay("clear").split())
+    file = tmp_path / "plan.yaml"
+    file.write_text("faults: []")
+    assert word in " ".join(delay("plan", str(file)).split())
+    assert json.loads(delay("enable", "3", "--json"))["enabled"] is True
+    assert "stay" not in delay("clear")
+    assert "one by one" in refused(2, "enable", "all")
+
+
+def test_the_port_is_that_which_compose_publishes(
+    endpoint: Served, delay: Run, refused: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EDGEFW_ADMIN")
+    monkeypatch.setenv("EDGEFW_ADMIN_PORT", endpoint.url.rpartition(":")[2])
+    assert "wall clock" in delay("ls")
+    monkeypatch.setenv("EDGEFW_ADMIN_PORT", "x")
+    assert "EDGEFW_ADMIN_PORT is 'x': it must be a port, such as 7070" in refused(2, "ls")
+    monkeypatch.setenv("EDGEFW_ADMIN", endpoint.url)  # says more
+    assert "wall clock" in delay("ls")
 
 
 def test_the_plan_is_shown_and_put_back(endpoint: Served, delay: Run, tmp_path: Path) -> None:

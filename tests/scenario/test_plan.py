@@ -204,7 +204,6 @@ def test_places_are_those_of_the_file() -> None:
             "delays.1: distribution 'constant' has",
         ),
         ({"type": "rounds", "distribution": "uniform", "trace": [2]}, "delays.1: a trace is given and so is"),
-        ({"type": "rounds", "rounds": 2**60}, "delays.1: `rounds` is 1152921504606846976: it must be a"),
         ({"type": "adversary", "strategy": "burst"}, "delays.1: strategy 'burst' needs its period"),
         (
             {"type": "adversary", "strategy": "burst", "period": 2, "share": 0.5},
@@ -217,6 +216,13 @@ def test_a_fault_that_cannot_be_is_refused_with_its_place(fault: dict[str, Any],
     with pytest.raises(InputError) as caught:
         delay_plan(make({"type": "drop"}, fault))
     assert str(caught.value).startswith(words)
+
+
+def test_an_amount_of_rounds_has_its_limit() -> None:
+    most = 10**12
+    for own in ({"rounds": most + 1}, {"rounds": 1, "jitter": most + 1}, {"trace": [1, most + 1]}):
+        with pytest.raises(InputError, match=rf"delays.0.*{most + 1}: it must be at most {most}"):
+            make({"type": "rounds", **own})
 
 
 def test_only_times_need_a_pace() -> None:

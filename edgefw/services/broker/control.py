@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from edgefw.services.broker.link import Held
     from edgefw.services.broker.plan import Entry, Moment, Plan
     from edgefw.telemetry.metrics import BrokerMetrics
+
+log = logging.getLogger(__name__)
 
 LONGEST_SLEEP = 60.0
 RETRY = 0.25  # seconds after which a fault that is over is removed where it could not be before
@@ -151,6 +154,8 @@ class Control:
         for agent in concerned:
             self._redue(agent)
             await asyncio.sleep(0)  # releases go on meanwhile
+        if kind in {"reset", "replace"} and plan.disabled:
+            log.info("links that are disabled stay so: %s", ", ".join(map(str, sorted(plan.disabled))))
         self.events.publish("change", {"what": kind, "version": plan.version, "before": before.version})
 
     def dropped(self, agent: int, rounds: Sequence[int]) -> None:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from edgefw.scenario.faults import check_name
 from edgefw.services.broker.bodies import Posted, fault_body, read_fault, read_patch
-from edgefw.services.broker.plan import Entry, Plan
+from edgefw.services.broker.entry import same_fault
+from edgefw.services.broker.plan import MOST_FAULTS, Entry, Plan
 from edgefw.services.broker.refusals import ExistsError, UnknownError, WrongError
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from edgefw.scenario.faults import AnyFault
     from edgefw.services.broker.plan import Key, Moment
-
-MOST_FAULTS = 1000
 
 
 def add(plan: Plan, moment: Moment, agent: int | None, fault: AnyFault, name: str | None) -> Plan:
@@ -50,7 +49,7 @@ def change(plan: Plan, moment: Moment, agent: int | None, name: str, patch: Any)
     patch = read_patch(patch)
     fault = read_fault(merged(fault_body(old), patch), plan.rules).fault
     anew = fault.at is None and (old.fault.at is not None or patch.get("duration") is not None)
-    if _same(old, fault) and not anew:
+    if same_fault(old, fault) and not anew:
         return plan
     new = _posted(plan, moment, old.key, fault, salt=_kept_salt(old, fault))
     if fault.at is None and not anew:
@@ -164,15 +163,9 @@ def _posted(plan: Plan, moment: Moment, key: Key, fault: AnyFault, salt: int | N
 def _replaced(plan: Plan, moment: Moment, key: Key, fault: AnyFault, old: Entry | None) -> Entry:
     if old is None:
         return _posted(plan, moment, key, fault, salt=None)
-    if _same(old, fault):
+    if same_fault(old, fault):
         return old
     return _posted(plan, moment, key, fault, salt=_kept_salt(old, fault))
-
-
-def _same(old: Entry, fault: AnyFault) -> bool:
-    """Whether an entry has this fault already; 5 rounds are not 5 seconds, though 5 == 5.0."""
-    there, new = vars(old.fault) | {"apply_to": old.apply_to}, vars(fault)
-    return there == new and all(type(there[name]) is type(value) for name, value in new.items())
 
 
 def _salt(fault: AnyFault, name: str) -> int:

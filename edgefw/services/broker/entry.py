@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from edgefw.problem.delay import Stream
@@ -68,6 +69,11 @@ class Entry:
         """Which feedback it acts on."""
         return applies_to(self.fault)
 
+    @cached_property
+    def text(self) -> str:
+        """Its fault as JSON; written once, for every version of the plan is kept whole."""
+        return json.dumps(self.fault.model_dump(mode="json", exclude_none=True), separators=(",", ":"))
+
     def concerns(self, agent: int) -> bool:
         """Whether it is on this agent's link."""
         return self.agent is None or self.agent == agent
@@ -83,6 +89,15 @@ class Entry:
             link = OnLink(self._made[which], stream(rules.seed, agent, self.salt), span)
             self._links[rules, agent, start] = link
         return self._links[rules, agent, start]
+
+
+def same_fault(entry: Entry, fault: AnyFault) -> bool:
+    """Whether an entry has this fault; 5 rounds are not 5 seconds, though 5 == 5.0."""
+    there, new = (
+        vars(entry.fault) | {"apply_to": entry.apply_to},
+        vars(fault) | {"apply_to": applies_to(fault)},
+    )
+    return there == new and all(type(there[name]) is type(value) for name, value in new.items())
 
 
 @lru_cache(maxsize=4096)

@@ -17,10 +17,10 @@ from pydantic import TypeAdapter
 from edgefw.errors import DataError, InputError
 from edgefw.problem.delay import Blackout
 from edgefw.problem.delay.link import OnLink
-from edgefw.scenario.faults import AnyFault
+from edgefw.scenario.faults import AnyFault, check_values, trace_of
 from edgefw.scenario.plan import chosen_agents, place, round_seconds
 from edgefw.services.broker import resolve
-from edgefw.services.broker.entry import Entry, Key, Moment, Rules, stream
+from edgefw.services.broker.entry import Entry, Key, Moment, Rules, same_fault, stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from edgefw.scenario.model import Scenario
 
 __all__ = [
+    "MOST_FAULTS",
     "Entry",
     "Key",
     "Moment",
@@ -38,6 +39,9 @@ __all__ = [
     "rules_of",
     "scenario_plan",
 ]
+
+MOST_FAULTS = 1000
+"""Of a plan: one on several links counts as often as there are links."""
 
 _FAULT: TypeAdapter[AnyFault] = TypeAdapter(AnyFault)
 _DISABLED = Blackout(window=(1, None))
@@ -79,6 +83,7 @@ class Plan:
 
     def check(self) -> None:
         """Refuse entries that this run cannot have: an InputError says which and why."""
+        self._check_size()
         seen: set[Key] = set()
         for agent in (*self.disabled, *(entry.agent or 0 for entry in self.entries)):
             if not 0 <= agent < self.rules.agents:
@@ -91,6 +96,30 @@ class Plan:
                 entry.on_link(self.rules, entry.agent or 0, 0.0)
             except InputError as error:
                 raise InputError(f"{entry.name}: {error}") from None
+
+    def _check_size(self) -> None:
+        if len(self.entries) > MOST_FAULTS:
+            raise InputError(
+                f"the delay plan has {len(self.entries)} faults, counted by agent: at most {MOST_FAULTS} are "
+                "allowed; agents: all counts as one"
+            )
+        try:
+            check_values(sum(len(trace_of(entry.fault)) for entry, _ in self.shared()))
+        except ValueError as error:
+            raise InputError(f"the delay plan: {error}") from None
+
+    def shared(self) -> list[tuple[Entry, list[int] | None]]:
+        """Return the entries, those of one fault on several links as one, and whose links (None: all)."""
+        found: list[tuple[Entry, list[int] | None]] = []
+        for entry in self.entries:
+            before, agents = found[-1] if found else (None, None)
+            if entry.agent is None:
+                found.append((entry, None))
+            elif before is None or agents is None or not _alike(before, entry) or entry.agent in agents:
+                found.append((entry, [entry.agent]))
+            else:
+                agents.append(entry.agent)
+        return found
 
     def next_moment(self, now: float, start: float | None) -> float | None:
         """Return when, after `now`, an entry ends first, or one begins that acts on what is pending."""
@@ -154,6 +183,10 @@ class Plan:
         return range(self.rules.agents) if entry.agent is None else (entry.agent,)
 
 
+def _alike(one: Entry, other: Entry) -> bool:
+    return one.name == other.name and same_fault(one, other.fault)
+
+
 def rules_of(scenario: Scenario) -> Rules:
     """Return what a plan needs to know about the scenario's run."""
     n, rounds = scenario.network.agents, scenario.algorithm.rounds
@@ -187,19 +220,19 @@ def _entries(scenario: Scenario) -> Iterator[Entry]:
 
 def plan_to_json(plan: Plan, real: Callable[[float], int]) -> str:
     """Return the plan as text; moments of this process's clock become nanoseconds of real time."""
-    entries = [
-        {
-            "agent": entry.agent,
-            "name": entry.name,
-            "salt": entry.salt,
-            "since": None if entry.since is None else real(entry.since),
-            "since_rounds": entry.since_rounds,
-            "fault": entry.fault.model_dump(mode="json", exclude_none=True),
-        }
-        for entry in plan.entries
-    ]
-    document = {"version": plan.version, "disabled": sorted(plan.disabled), "entries": entries}
-    return json.dumps(document, separators=(",", ":"))
+    entries = ",".join(_written(entry, real) for entry in plan.entries)
+    return f'{{"version":{plan.version},"disabled":{sorted(plan.disabled)},"entries":[{entries}]}}'
+
+
+def _written(entry: Entry, real: Callable[[float], int]) -> str:
+    own = {
+        "agent": entry.agent,
+        "name": entry.name,
+        "salt": entry.salt,
+        "since": None if entry.since is None else real(entry.since),
+        "since_rounds": entry.since_rounds,
+    }
+    return f'{json.dumps(own)[:-1]},"fault":{entry.text}}}'
 
 
 def plan_from_json(text: str, rules: Rules, moment: Callable[[int], float]) -> Plan:

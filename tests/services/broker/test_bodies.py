@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from edgefw.scenario.faults import applies_to
 from edgefw.scenario.load import names, validate
-from edgefw.services.broker.bodies import MOST_ROUNDS, fault_body, read_fault
+from edgefw.services.broker.bodies import fault_body, read_fault
 from edgefw.services.broker.plan import Entry, scenario_plan
 from edgefw.services.broker.refusals import WrongError
 
@@ -106,7 +106,7 @@ def test_a_jitter_about_nothing_that_a_scenario_may_have_is_read_back() -> None:
         ({"type": "drop", "attributes": {f"x{i}": 1 for i in range(50)}}, "attributes", "an object"),
         ({f"x{i}": 1 for i in range(50)}, "", "no more than"),
         ({"type": "latency", "attributes": {"trace": ["1s", 3]}}, "attributes.trace.1", "no unit"),
-        ({"type": "latency", "trace": ["1s"] * 10_001}, "trace", "at most 10000"),
+        ({"type": "latency", "trace": ["1s"] * 20_001}, "trace", "at most 20000"),
         (
             {"type": "latency", "attributes": {"latency": "1s", "distribution": "trace"}},
             "attributes.trace",
@@ -123,7 +123,7 @@ def test_a_jitter_about_nothing_that_a_scenario_may_have_is_read_back() -> None:
         ({"latency": "1s"}, "type", "missing"),
         ({"type": "drop", "duration": None}, "duration", "leave it out"),
         ({"type": "drop", "duration": "0s"}, "duration", "above 0"),
-        ({"type": "drop", "duration": MOST_ROUNDS + 1}, "duration", "at most"),
+        ({"type": "drop", "duration": 10**12 + 1}, "duration", "10^12 at most"),
         ({"type": "drop", "probability": 2}, "probability", "at most 1"),
         ({"type": "drop", "probability": float("inf")}, "probability", "finite"),
         ({"type": "drop", "apply_to": "all"}, "apply_to", "valid: new, pending"),

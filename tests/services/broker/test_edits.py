@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from edgefw.services.broker import edits
 from edgefw.services.broker.admin.views import fault_view
 from edgefw.services.broker.bodies import read_fault
-from edgefw.services.broker.plan import Entry, Plan
+from edgefw.services.broker.plan import MOST_FAULTS, Entry, Plan
 from edgefw.services.broker.refusals import EditError, ExistsError, UnknownError, WrongError
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def test_what_is_not_there_is_unknown_and_what_is_there_exists() -> None:
 
 def test_a_plan_has_a_limit() -> None:
     drop = posted({"type": "drop"}).fault
-    entries = tuple(Entry(None, f"x{i}", drop, 0) for i in range(edits.MOST_FAULTS))
+    entries = tuple(Entry(None, f"x{i}", drop, 0) for i in range(MOST_FAULTS))
     full = Plan(rules(), 1, entries)
     with pytest.raises(ExistsError, match="1000 faults"):
         added(full, {"type": "drop"})

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
+from work import steps
 
 from edgefw.errors import DataError, InputError
 from edgefw.problem.delay import Blackout, Latency
@@ -311,3 +312,12 @@ def test_in_force_is_what_has_begun_and_is_not_over() -> None:
     counted = plan(entry("it", type="drop", duration=2, since_rounds=(0, 4, 0)), rules=ROUNDS)
     for submitted, there in ((4, True), (5, True), (6, False)):
         assert bool(counted.in_force(1, 0.0, submitted, None)) == there
+
+
+def test_a_fault_is_written_once_for_all_versions_of_a_plan() -> None:
+    """A long trace must not hold up delivery whenever something else changes."""
+    made = plan(entry("long", type="latency", trace=["1s"] * 1000))
+    first = steps(lambda: plan_to_json(made, int))
+    changed = dataclasses.replace(made, version=2)
+    assert steps(lambda: plan_to_json(changed, int)) < first / 10
+    assert plan_from_json(plan_to_json(changed, int), WALL, float).entries == made.entries

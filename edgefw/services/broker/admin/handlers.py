@@ -18,7 +18,6 @@ from edgefw.services.broker.admin.reading import read_enabled, read_json, read_p
 from edgefw.services.broker.admin.stream import EventStream
 from edgefw.services.broker.admin.views import (
     LONG,
-    SHOWN_TRACE,
     Control,
     LinkState,
     Shown,
@@ -170,11 +169,11 @@ class Handlers:
 
     async def _link(self, link: LinkState) -> bytes:
         view = encoded(link_view(link, self._control.plan.rules.clock))
-        return b'%s,"faults":%s}' % (view[:-1], await self._shown.listed(link.faults, SHOWN_TRACE))
+        return b'%s,"faults":%s}' % (view[:-1], await self._shown.on_link(link.faults))
 
     async def _plan(self, plan: Plan) -> Response:
         """Answer with a plan, as PUT /plan takes it."""
-        faults, disabled = await self._shown.listed(plan.entries), encoded(sorted(plan.disabled))
+        faults, disabled = await self._shown.plan(plan), encoded(sorted(plan.disabled))
         return _json(b'{"version":%d,"faults":%s,"disabled":%s}' % (plan.version, faults, disabled))
 
     async def _faults(self, bodies: list[Any]) -> list[Posted]:

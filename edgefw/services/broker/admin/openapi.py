@@ -128,7 +128,8 @@ CALLS = (
         "PlanShown",
         "Plan",
         refusals=(*CHANGES, *BODY),
-        about="A fault that is there already, just as it stands here, goes on untouched.",
+        about="A fault that is there already, just as it stands here, goes on untouched. Without `disabled`, "
+        "links that are disabled stay so: the answer says which.",
     ),
     Call(
         "POST",
@@ -137,7 +138,8 @@ CALLS = (
         "Remove every fault",
         "PlanShown",
         refusals=(507,),
-        about="Disabled links stay disabled: enable them one by one, or with PUT /plan.",
+        about="A disabled link is no fault and stays disabled: the answer says which are. Enable them one by "
+        "one, or with PUT /plan.",
     ),
     Call(
         "GET",

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from edgefw.errors import EdgefwError
 from edgefw.scenario.units import as_written
-from edgefw.services.broker.edits import MOST_FAULTS
+from edgefw.services.broker.plan import MOST_FAULTS
 from edgefw.services.broker.refusals import WrongError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-LARGEST_BODY = 1_000_000
+LARGEST_BODY = 1_500_000  # any plan that GET /plan shows can be sent back
 TYPES = ("application/json", "application/merge-patch+json")
 
 

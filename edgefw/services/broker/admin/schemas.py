@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from edgefw.problem.delay import LONGEST
-from edgefw.scenario.faults import NAME, SHARE
-from edgefw.services.broker.bodies import LONGEST_TRACE, MOST_ROUNDS
-from edgefw.services.broker.edits import MOST_FAULTS
+from edgefw.scenario.faults import LONGEST_TRACE, NAME, SHARE
+from edgefw.scenario.units import MOST_ROUNDS
+from edgefw.services.broker.plan import MOST_FAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -172,7 +172,7 @@ def _nullable(properties: Mapping[str, Schema]) -> dict[str, Schema]:
 
 def agents_schema(rules: Rules) -> Schema:
     """Return the schema of a choice of agents."""
-    listed = {"type": "array", "items": whole(0, rules.agents - 1), "minItems": 1, "maxItems": LONGEST_TRACE}
+    listed = {"type": "array", "items": whole(0, rules.agents - 1), "minItems": 1, "maxItems": MOST_FAULTS}
     return described({"anyOf": [{"const": "all"}, listed]}, "whose links: all (the default), or a list")
 
 
@@ -206,7 +206,7 @@ def components(rules: Rules) -> dict[str, Schema]:
             {
                 "version": whole(1, LONGEST),
                 "faults": {**many, "items": ref("FaultShown")},
-                "disabled": disabled,
+                "disabled": described(disabled, "links that hold everything until they are enabled again"),
             },
             ["version", "faults", "disabled"],
         ),

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from edgefw.scenario.faults import trace_of
 from edgefw.scenario.units import format_duration
 from edgefw.services.broker.admin.answers import encoded
 from edgefw.services.broker.bodies import fault_body
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from edgefw.services.broker.admin.events import Events
     from edgefw.services.broker.plan import Entry, Moment, Plan
 
-SHOWN_TRACE = 20  # values of a trace that are shown with a link: it may have a million, and be on every link
+SHOWN_TRACE = 20  # values of a trace that are shown with a link: it may have thousands, and be on every link
 
 LONG = 200  # values of a trace that are worked on beside everything else, in a thread
 MOST_TEXTS = 4000  # faults that are kept as text
@@ -85,9 +86,9 @@ def link_view(link: LinkState, clock: str) -> dict[str, Any]:
     }
 
 
-def fault_view(entry: Entry, longest: int | None = None) -> dict[str, Any]:
-    """Return a fault as it is shown, with the agents whose links it is on; a trace may be cut."""
-    return {"agents": "all" if entry.agent is None else [entry.agent], **fault_body(entry, longest)}
+def fault_view(entry: Entry) -> dict[str, Any]:
+    """Return a fault as it is shown, with the agents whose links it is on."""
+    return {"agents": "all" if entry.agent is None else [entry.agent], **fault_body(entry)}
 
 
 class Shown:
@@ -96,27 +97,45 @@ class Shown:
     def __init__(self) -> None:
         self._texts: dict[tuple[int, int | None], tuple[Entry, bytes]] = {}
 
-    async def listed(self, entries: Sequence[Entry], longest: int | None = None) -> bytes:
-        """Return a list of faults, made with breaks: delivery does not wait for a long one."""
-        texts = [await self.one(entry, longest) for entry in entries]
+    async def plan(self, plan: Plan) -> bytes:
+        """Return all faults of a plan, made with breaks: delivery does not wait for a long one."""
+        texts = [_with(agents, await self._body(entry)) for entry, agents in plan.shared()]
         return b"[%s]" % b",".join(texts)
 
-    async def one(self, entry: Entry, longest: int | None = None) -> bytes:
-        """Return a fault, its trace perhaps cut to its `longest`."""
+    async def on_link(self, entries: Sequence[Entry]) -> bytes:
+        """Return the faults on a link; of a trace its first values."""
+        texts = [_with(_agents(entry), await self._body(entry, SHOWN_TRACE)) for entry in entries]
+        return b"[%s]" % b",".join(texts)
+
+    async def one(self, entry: Entry) -> bytes:
+        """Return a fault."""
+        return _with(_agents(entry), await self._body(entry))
+
+    async def _body(self, entry: Entry, longest: int | None = None) -> bytes:
+        """Return a fault without its agents, its trace perhaps cut to its `longest`."""
         known = self._texts.get((id(entry), longest)) or await self._make(entry, longest)
         return known[1]
 
     async def _make(self, entry: Entry, longest: int | None) -> tuple[Entry, bytes]:
-        if longest is None and len(getattr(entry.fault, "trace", None) or ()) > LONG:
-            view = await asyncio.to_thread(fault_view, entry)
+        if longest is None and len(trace_of(entry.fault)) > LONG:
+            body = await asyncio.to_thread(fault_body, entry)
         else:
-            view = fault_view(entry, longest)
+            body = fault_body(entry, longest)
             await asyncio.sleep(0)
         if len(self._texts) > MOST_TEXTS:
             self._texts.clear()
-        made = entry, encoded(view)  # with the entry, or its id could be another's
+        made = entry, encoded(body)  # with the entry, or its id could be another's
         self._texts[id(entry), longest] = made
         return made
+
+
+def _agents(entry: Entry) -> list[int] | None:
+    return None if entry.agent is None else [entry.agent]
+
+
+def _with(agents: list[int] | None, body: bytes) -> bytes:
+    """Return the text of a fault with that of its agents before it."""
+    return b'{"agents":%s,%s' % (encoded("all" if agents is None else agents), body[1:])
 
 
 def _time(seconds: float | None) -> str | None:
