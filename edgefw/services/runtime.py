@@ -13,6 +13,7 @@ import uvloop
 from edgefw.errors import EdgefwError, InputError
 from edgefw.telemetry.endpoint import Endpoint
 from edgefw.telemetry.logs import start_logging
+from edgefw.telemetry.metrics import new_registry
 from edgefw.transport.race import race
 from edgefw.transport.server import AddServicer, GrpcServer
 
@@ -49,6 +50,27 @@ async def unless(stop: Stop, work: Coroutine[Any, Any, T]) -> T | None:
     return await race(work, stopped())
 
 
+async def answering(role: str, listen: Place, work: Callable[[], Awaitable[T]]) -> T:
+    """Return what some work comes to, of a process that is not ready before it is done.
+
+    Meanwhile it answers /metrics, and /healthz with `not ready`: who waits for others is not down.
+    """
+    endpoint = Endpoint(new_registry(role), lambda: False)
+    await _open(endpoint, listen)
+    try:
+        return await work()
+    finally:
+        await endpoint.stop()
+
+
+async def _open(endpoint: Endpoint, listen: Place) -> None:
+    try:
+        await endpoint.start(listen.host, listen.metrics_port)
+    except OSError:
+        place = f"{listen.host}:{listen.metrics_port}"
+        raise InputError(f"cannot listen on {place}: the port is taken; end what uses it") from None
+
+
 async def _until_stopped(service: Service) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -72,11 +94,7 @@ class Server:
     async def start(self, listen: Place, servicers: Sequence[tuple[str, AddServicer]]) -> None:
         """Listen with these servicers, by their full names in the protos; `ready` comes after."""
         await self._grpc.start(listen.address, servicers)
-        try:
-            await self._endpoint.start(listen.host, listen.metrics_port)
-        except OSError:
-            place = f"{listen.host}:{listen.metrics_port}"
-            raise InputError(f"cannot listen on {place}: the port is taken; end what uses it") from None
+        await _open(self._endpoint, listen)
 
     async def ready(self) -> None:
         """Tell everyone who asks that the service is ready."""

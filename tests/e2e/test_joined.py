@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Self
@@ -87,15 +88,22 @@ class Joined:
     def log(self, name: str) -> str:
         return (self._path / f"{name}.log").read_text()
 
+    def ask(self, name: str, path: str) -> bytes:
+        """Return what a service answers over HTTP, well or not; nothing while it does not."""
+        place, *_ = self._command(name)
+        try:
+            with urllib.request.urlopen(f"http://{place.host}:{place.metrics_port}{path}") as answer:
+                return bytes(answer.read())
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return bytes(refused.read())
+        except OSError:
+            return b""
+
     def round(self) -> int:
         """Return the last round that the observer has scored, 0 while it does not answer."""
-        place = self.places.observer
-        try:
-            with urllib.request.urlopen(f"http://{place.host}:{place.metrics_port}/metrics") as answer:
-                (sample,) = parse(answer.read().decode(), {"edgefw_network_round"})
-        except OSError:
-            return 0
-        return int(sample.value)
+        samples = parse(self.ask("observer", "/metrics").decode(), {"edgefw_network_round"})
+        return int(sum(sample.value for sample in samples))
 
     def folders(self) -> list[Path]:
         return sorted(self.runs.iterdir()) if self.runs.exists() else []
@@ -146,6 +154,14 @@ def test_services_that_start_in_any_order_find_each_other_and_a_killed_broker_co
     assert f"{AGENTS * ROUNDS} of {AGENTS * ROUNDS} plays are identical" in verified(folder)
     assert joined.owner().endswith(f"/{folder.name}")
     assert "Traceback" not in "".join(joined.log(name) for name in joined.running)
+
+
+@pytest.mark.parametrize("name", ["agent-0", "broker"])
+def test_who_waits_to_join_answers_that_it_is_not_ready(joined: Joined, name: str) -> None:
+    """Else whoever watches takes those that wait for the one that is missing for down."""
+    joined.start(name)
+    until(lambda: b"edgefw_build_info" in joined.ask(name, "/metrics"))
+    assert joined.ask(name, "/healthz") == b"not ready\n"
 
 
 def test_an_agent_that_has_lost_the_run_starts_it_anew_for_all_and_the_broker_follows(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from edgefw.problem.stream import Stream
 from edgefw.services.agent.inbox import Inbox
 from edgefw.services.agent.neighbours import Neighbours
 from edgefw.services.config import AgentConfig, Place, unpack_shard
-from edgefw.services.runtime import Server, Stop, run_service, unless
+from edgefw.services.runtime import Server, Stop, answering, run_service, unless
 from edgefw.telemetry.metrics import AgentMetrics, new_registry
 from edgefw.transport.broker_client import BrokerClient, Delivery
 from edgefw.transport.codec import decode_feedback, encode_feedback
@@ -43,8 +44,8 @@ def run(agent: int, observer: str, listen: Place, advertise: str, *, stay: bool)
     """
 
     async def service(stop: Stop) -> None:
-        port = listen.metrics_port
-        while (joined := await unless(stop, join(observer, advertise, port, agent))) is not None:
+        ask = partial(join, observer, advertise, listen.metrics_port, agent)
+        while (joined := await unless(stop, answering("agent", listen, ask))) is not None:
             config = AgentConfig.from_json(joined.configuration)
             shard = unpack_shard(joined.samples, config)
             try:

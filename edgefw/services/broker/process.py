@@ -16,7 +16,7 @@ from edgefw.services.broker.journal import open_journal
 from edgefw.services.broker.journal.discard import discard_other
 from edgefw.services.broker.restore import make_or_restore
 from edgefw.services.broker.service import SERVICE, Broker
-from edgefw.services.runtime import Server, Stop, run_service, unless
+from edgefw.services.runtime import Server, Stop, answering, run_service, unless
 from edgefw.telemetry.metrics import BrokerMetrics, new_registry
 from edgefw.transport.joining import join
 from edgefw.v1.broker_service_pb2_grpc import add_BrokerServiceServicer_to_server
@@ -102,7 +102,7 @@ def run_joined(observer: str, advertise: str, options: BrokerOptions) -> int:
     ask = partial(join, observer, advertise, options.listen.metrics_port)
 
     async def service(stop: Stop) -> None:
-        while (joined := await unless(stop, ask())) is not None:
+        while (joined := await unless(stop, answering("broker", options.listen, ask))) is not None:
             if options.journal is not None:
                 discard_other(options.journal, joined.identity)
             scenario = parse(joined.configuration.decode(), "the observer's scenario")
