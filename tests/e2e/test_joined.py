@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -105,6 +106,11 @@ class Joined:
         samples = parse(self.ask("observer", "/metrics").decode(), {"edgefw_network_round"})
         return int(sum(sample.value for sample in samples))
 
+    def named(self) -> list[str]:
+        """Return whom the last line of the observer names that says for whom a round waits."""
+        lines = [line for line in self.log("observer").splitlines() if " waits for " in line]
+        return re.findall(r"(agent \d+|the broker) \(", lines[-1]) if lines else []
+
     def folders(self) -> list[Path]:
         return sorted(self.runs.iterdir()) if self.runs.exists() else []
 
@@ -172,6 +178,7 @@ def test_an_agent_that_has_lost_the_run_starts_it_anew_for_all_and_the_broker_fo
     until(lambda: joined.round() > 5)
     (first,) = joined.folders()
     joined.kill("agent-1")
+    until(lambda: joined.named() == ["agent 1"], "the observer names who is gone")
     joined.start("agent-1")
     until(lambda: len(joined.folders()) == 2)
     joined.finish()
@@ -184,3 +191,15 @@ def test_an_agent_that_has_lost_the_run_starts_it_anew_for_all_and_the_broker_fo
     assert "removing the journal of run" in joined.log("broker")
     assert "joining the next run" in joined.log("agent-0")
     assert "Traceback" not in "".join(joined.log(name) for name in joined.running)
+
+
+def test_an_agent_that_stands_still_is_named_and_the_run_goes_on_with_it(joined: Joined) -> None:
+    for name in ("observer", "broker", *(f"agent-{i}" for i in range(AGENTS))):
+        joined.start(name)
+    until(lambda: joined.round() > 5)
+    joined.running["agent-2"].send_signal(signal.SIGSTOP)
+    until(lambda: joined.named() == ["agent 2"], "the observer names who stands still")
+    joined.running["agent-2"].send_signal(signal.SIGCONT)
+    joined.finish()
+    (folder,) = joined.folders()
+    assert json.loads((folder / "summary.json").read_text())["rounds"] == ROUNDS
