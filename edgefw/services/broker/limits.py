@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _MEGABYTE = 1_000_000
-_PROGRAM = 80 * _MEGABYTE  # what a broker that holds nothing takes, and some to spare
+_PROGRAM = 160 * _MEGABYTE  # the broker itself, and what is on its way from the network to the disk
 _SHARE = 2  # of the rest, one half is for feedback: memory that is taken and given back has gaps
 
 
@@ -46,7 +46,7 @@ def _room(memory: int) -> int:
     """Return the megabytes of feedback that fit into so many bytes of memory.
 
     >>> _room(2 * 2**30), _room(256 * 2**20), _room(2**20)
-    (1033, 94, 1)
+    (993, 54, 1)
     """
     return max((memory - _PROGRAM) // _SHARE // _MEGABYTE, 1)
 

@@ -61,14 +61,14 @@ def test_a_limit_that_memory_has_no_room_for_is_lowered_and_said(caplog: pytest.
     wanted = scenario(limits={"megabytes": 500})
     assert limits.limits_of(wanted, 4 * 2**30).bytes == 500_000_000
     assert not caplog.records
-    assert limits.limits_of(wanted, 580_000_000).bytes == 250_000_000
+    assert limits.limits_of(wanted, 660_000_000).bytes == 250_000_000
     (record,) = caplog.records
     assert "limits.megabytes is 500, and there is memory for 250" in record.getMessage()
     assert limits.limits_of(wanted, 1000).bytes == 1_000_000
 
 
 def test_the_limit_in_force_is_exported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "available", lambda: 280_000_000)
+    monkeypatch.setattr(limits, "available", lambda: 360_000_000)
 
     async def test() -> None:
         async with broker(scenario("wall", {"type": "latency", "latency": "1h"})) as client:
