@@ -10,7 +10,7 @@ from engine import DOCKERFILE, ROOT, docker, need_image, python_image
 
 MEGABYTE = 1_000_000
 
-pytestmark = pytest.mark.xdist_group("engine")
+pytestmark = pytest.mark.xdist_group("engine")  # one at a time, beside tests of other kinds
 
 
 @pytest.fixture(scope="module")

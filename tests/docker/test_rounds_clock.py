@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.alone, pytest.mark.slow]
+pytestmark = [pytest.mark.xdist_group("engine"), pytest.mark.slow]
 
 AGENTS, ROUNDS = 5, 25
 DELAYS = (

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.alone, pytest.mark.slow, pytest.mark.in_order]
+pytestmark = [pytest.mark.alone, pytest.mark.slow, pytest.mark.in_order]  # it measures who is late, and when
 
 AGENTS = 8
 SLOW = {"name": "slow", "type": "latency", "attributes": {"latency": "800ms"}}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.alone, pytest.mark.slow, pytest.mark.in_order]
+pytestmark = [pytest.mark.xdist_group("engine"), pytest.mark.slow, pytest.mark.in_order]
 
 AGENTS = 5
 FIELDS = (

@@ -20,7 +20,8 @@ def _tests(tmp_path: Path, *options: str, **variables: str) -> subprocess.Comple
     environment.pop("PYTEST_ADDOPTS", None)
     if REQUIRED not in variables:
         environment.pop(REQUIRED, None)
-    command = [sys.executable, "-m", "pytest", str(IMAGE), "-p", "no:cacheprovider", *options]
+    without = ("-p", "no:cacheprovider", "-p", "no:schemathesis")  # which take their time to load
+    command = [sys.executable, "-m", "pytest", str(IMAGE), *without, *options]
     return subprocess.run(
         command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
     )

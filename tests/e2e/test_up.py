@@ -107,7 +107,7 @@ def test_dropped_feedback_never_arrives(start: Start) -> None:
     assert arrived == {0: 9, 1: 9, 2: 0, 3: 9}
 
 
-@pytest.mark.alone
+@pytest.mark.alone  # it measures how late feedback is
 @pytest.mark.slow
 def test_delays_by_the_wall_clock_are_what_was_asked_for(start: Start) -> None:
     late = "[{agents: [2], type: latency, latency: 500ms}]"
@@ -128,7 +128,7 @@ def test_delays_by_the_wall_clock_are_what_was_asked_for(start: Start) -> None:
     assert "96 of 96 plays are identical" in run.edgefw("verify", str(run.path))
 
 
-@pytest.mark.alone
+@pytest.mark.alone  # it measures what processes use
 @pytest.mark.slow
 def test_agents_of_the_default_scenario_are_small_and_idle_ones_do_nothing(start: Start) -> None:
     fields = {"network.agents": 8, "data.samples": 60_000, "clock": "wall", "algorithm.horizon": 200}
@@ -159,7 +159,7 @@ def _busy_share(processes: list[psutil.Process], seconds: float) -> float:
     return max(b - a for a, b in zip(before, used(), strict=True)) / seconds
 
 
-@pytest.mark.alone
+@pytest.mark.alone  # it measures what processes use
 @pytest.mark.slow
 def test_a_silent_peer_is_named_and_waited_for_without_work(start: Start) -> None:
     fields = {"clock": "wall", "pace": "100ms", "algorithm.stop_after": 40}
@@ -230,7 +230,7 @@ def test_thirty_agents_with_the_published_settings_agree_with_the_simulator(star
         "data.samples": 60_000,
         "delays": "[{agents: {draw: 20, replacement: true}, type: rounds, rounds: 501}]",
         "algorithm.horizon": 1000,
-        "algorithm.stop_after": 100,
+        "algorithm.stop_after": 40,
     }
     run = start(scenario="paper-distributed", fields=published)
     run.run(600)

@@ -10,7 +10,7 @@ from edgefw.experiments import runner
 from edgefw.scenario.load import load
 from edgefw.scenario.setup import resolve
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1100)]  # minutes of work, on a busy machine many
 
 PAPER = {"complete": 799.49, "erdos_renyi": 809.37, "grid": 855.62, "cycle": 925.72}  # Table 2, f = 0
 BEST = 511.6  # the loss of the best fixed point over the 1,000 rounds, the same for every graph
