@@ -107,13 +107,22 @@ def run_joined(observer: str, advertise: str, options: BrokerOptions) -> int:
                 discard_other(options.journal, joined.identity)
             scenario = parse(joined.configuration.decode(), "the observer's scenario")
             over = asyncio.Event()  # told to stop, or the observer has gone on to another run
-            watching = asyncio.create_task(_watch(stop, over, ask, joined.identity))
-            try:
-                await serve(scenario, joined.identity, options, over)
-            finally:
-                watching.cancel()
+            serving = serve(scenario, joined.identity, options, over)
+            await watched(serving, _watch(stop, over, ask, joined.identity))
 
     return run_service("broker", service)
+
+
+async def watched(serving: Coroutine[Any, Any, None], watching: Coroutine[Any, Any, None]) -> None:
+    """Serve until that ends; an error of whoever watches meanwhile is no secret."""
+    watcher = asyncio.create_task(watching)
+    try:
+        await serving
+    finally:
+        watcher.cancel()
+        await asyncio.wait({watcher})
+    if not watcher.cancelled():
+        watcher.result()
 
 
 async def _watch(

@@ -93,7 +93,12 @@ class AdminServer:
         bound = await self._bind()
         self.port = bound.getsockname()[1]
         self._serving = asyncio.create_task(self._server.serve([bound]), name="admin endpoint")
-        await self._server.listening.wait()
+        listening = asyncio.create_task(self._server.listening.wait())
+        await asyncio.wait({self._serving, listening}, return_when=asyncio.FIRST_COMPLETED)
+        listening.cancel()
+        if self._serving.done():  # it never came to listen
+            bound.close()
+            self._serving.result()
         return self.port
 
     async def stop(self) -> None:

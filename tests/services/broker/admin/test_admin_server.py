@@ -8,6 +8,7 @@ import socket
 
 import httpx
 import pytest
+import uvicorn
 from admin_stand_in import StandIn, served
 
 from edgefw.errors import InputError
@@ -42,6 +43,20 @@ def test_a_port_that_is_taken_is_said_in_one_line() -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         asyncio.run(test(taken.getsockname()[1]))
+
+
+def test_a_server_that_fails_to_start_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: object) -> None:
+        raise OSError("no more files")
+
+    monkeypatch.setattr(uvicorn.Server, "startup", fail)
+
+    async def test() -> None:
+        async with asyncio.timeout(30):
+            with pytest.raises(OSError, match="no more files"):
+                await make_server(StandIn(), AdminOptions("127.0.0.1", 0)).start()
+
+    asyncio.run(test())
 
 
 def test_it_does_not_listen_where_it_may_not() -> None:
