@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from engine import NEEDS, REQUIRED
+from hypothesis import HealthCheck, settings
 
 from edgefw.problem.datasets import PUBLISHED, locate
 from edgefw.services.observer.comparing import NICE
@@ -25,6 +26,10 @@ FOUND = {name: locate(name) for name in PUBLISHED}  # before the environment is 
 FOREIGN = ("EDGEFW_", "XDG_", "COMPOSE_", "TTY_", "PYTHONUNBUFFERED", "FORCE_COLOR", "NO_COLOR", "COLUMNS")
 KEPT = {REQUIRED, "EDGEFW_SCHEMA_EXAMPLES"}
 _NUMBERS = itertools.count()
+
+# How long an example takes, or how long it takes to find one, says something about the machine only.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 def _is_foreign(name: str) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from engine import ROOT
+from hypothesis import HealthCheck, settings
 
 from edgefw.problem.datasets import PUBLISHED, locate
 
@@ -75,6 +76,11 @@ def test_nothing_of_this_machine_is_seen() -> None:
     assert not any(locate(name) for name in PUBLISHED)
     assert not list(Path("~").expanduser().iterdir())
     assert not [name for name in os.environ if name.lower().endswith("_proxy")]
+
+
+def test_properties_are_tried_for_as_long_as_it_takes() -> None:
+    assert settings().deadline is None
+    assert HealthCheck.too_slow in settings(max_examples=5).suppress_health_check
 
 
 @pytest.mark.parametrize("first", [True, False])

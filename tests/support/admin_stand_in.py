@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import uvloop
 from prometheus_client import CollectorRegistry, Counter
+from waiting import PATIENCE
 
 from edgefw.services.broker.admin.app import make_app
 from edgefw.services.broker.admin.events import Events
@@ -100,18 +101,18 @@ class Served:
         async def run() -> Any:
             return function(*arguments)
 
-        return asyncio.run_coroutine_threadsafe(run(), self._loop).result(10)
+        return asyncio.run_coroutine_threadsafe(run(), self._loop).result(PATIENCE)
 
     def start(self) -> None:
         self._thread.start()
         self._server = AdminServer(self.control.app(self._token, frozenset()), "127.0.0.1", 0, self._bounds)
-        port = asyncio.run_coroutine_threadsafe(self._server.start(), self._loop).result(10)
+        port = asyncio.run_coroutine_threadsafe(self._server.start(), self._loop).result(PATIENCE)
         self.url = f"http://127.0.0.1:{port}"
 
     def stop(self) -> None:
         if self._loop.is_closed():
             return
-        asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop).result(PATIENCE)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 from engine import ROOT, docker, need_image, prometheus_image, python_image
+from waiting import PATIENCE
 
 from edgefw.cluster.compose import GRAFANA, image, render
 from edgefw.scenario.load import load
@@ -42,7 +43,7 @@ class Project:
         self._text = None if scenario is None else render(scenario, name)
         self._without = without
         self._ports = dict(zip(PORTS, _free_ports(len(PORTS)), strict=True))
-        self._http = httpx.Client(timeout=10, trust_env=False)
+        self._http = httpx.Client(timeout=PATIENCE, trust_env=False)
         self.seconds = 0.0  # that it took to be healthy
 
     def compose(self, *arguments: str, text: str | None = None) -> str:

@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import psutil
-from waiting import until
+from waiting import PATIENCE, until
 
 from edgefw.records import PlayRow, RunFolder
 
@@ -63,7 +63,7 @@ class Emulated:
         """End what a failed test left, in the way that is sure to end it."""
         if self.process.poll() is None:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(PATIENCE)
 
     def edgefw(self, *words: str) -> str:
         """Run another command of edgefw to its good end; return what it printed."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+from waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +54,7 @@ def why_no_engine() -> str | None:
     """Return why there is no engine to use, or None if there is one."""
     if shutil.which("docker") is None:
         return "there is no docker command"
-    asked = subprocess.run(["docker", "info"], capture_output=True, text=True, check=False, timeout=30)
+    asked = subprocess.run(["docker", "info"], capture_output=True, text=True, check=False, timeout=PATIENCE)
     return None if asked.returncode == 0 else "no Docker engine answers"
 
 

@@ -232,7 +232,9 @@ def test_services_do_not_outlive_a_supervisor_that_is_killed(bench: Bench, tmp_p
 
 def test_a_process_that_no_supervisor_started_does_not_mind_its_standard_input(bench: Bench) -> None:
     command = bench.command("agent-0", "ends")
-    subprocess.run(command.arguments, stdin=subprocess.DEVNULL, check=True, timeout=30, capture_output=True)
+    subprocess.run(
+        command.arguments, stdin=subprocess.DEVNULL, check=True, timeout=PATIENCE, capture_output=True
+    )
     assert bench.events("down") == ["agent-0"]
 
 

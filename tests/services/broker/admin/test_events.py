@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 from admin_stand_in import served
+from waiting import PATIENCE
 
 from edgefw.services.broker.admin import events, stream
 from edgefw.services.broker.admin.events import MOST_LISTENERS, MOST_WAITING, Events
@@ -100,7 +101,7 @@ def listening(endpoint: Served, query: str = "") -> Iterator[Iterator[str]]:
     """Yield the lines of a stream, which stands when the block begins."""
     with (
         httpx.Client(trust_env=False) as client,
-        client.stream("GET", f"{endpoint.url}/events{query}", timeout=10) as answer,
+        client.stream("GET", f"{endpoint.url}/events{query}", timeout=PATIENCE) as answer,
     ):
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/event-stream")
