@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from edgefw.problem.feasible.base import Real
 
 NICE = "EDGEFW_COMPARATOR_NICE"  # how nice to be: on a machine that is never idle, 19 gets nowhere
-LOWEST = 19
 LEAST = 0.01  # of the comparator's loss: a regret below that is not worth a longer search
 TARGETS = (0.3, 0.1, 0.03, 0.01)  # of the comparator's loss: how tight the certificates on the way are
 
@@ -52,13 +51,21 @@ class Request:
 def main(scenario_path: str) -> None:
     """Be the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the observer, which then asks for the end
-    os.nice(int(os.environ.get(NICE, LOWEST)))
+    os.nice(_niceness())
     requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     search = _Search(resolve(load(scenario_path)), requests)
     with threadpool_limits(1):  # more of them spin while they wait for a core that others use
         search.whole_horizon()
         search.answer_all()
+
+
+def _niceness() -> int:
+    """Return how nice this process is to be: as nice as can be, if it is not told."""
+    text = os.environ.get(NICE, "19")
+    if text not in {str(value) for value in range(20)}:
+        sys.exit(f"edgefw: {NICE} is {text!r}: it has to be a number from 0 to 19")
+    return int(text)
 
 
 def _listen(requests: queue.SimpleQueue[Request | None]) -> None:

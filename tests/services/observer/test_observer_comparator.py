@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -58,6 +59,15 @@ def test_the_process_is_of_the_lowest_priority(tmp_path: Path, monkeypatch: pyte
         await process.close()
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("text", ["", "low", "-1", "20", "1.5"])
+def test_a_priority_that_is_none_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    command = [sys.executable, "-m", "edgefw.services.observer.comparing", str(tmp_path / "scenario.yaml")]
+    environment = {**os.environ, comparing.NICE: text}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    told = f"edgefw: {comparing.NICE} is {text!r}: it has to be a number from 0 to 19\n"
+    assert (ended.returncode, ended.stderr) == (1, told)
 
 
 def test_certificates_come_on_the_way_and_the_last_is_tight(tmp_path: Path) -> None:
