@@ -16,6 +16,7 @@ from edgefw.errors import WireError
 from edgefw.records import content_hash, play_bytes
 from edgefw.services.observer.ledger import Reported
 from edgefw.transport.codec import decode_array
+from edgefw.transport.connection import FIRST_MESSAGE
 from edgefw.v1 import observer_service_pb2, observer_service_pb2_grpc
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _STATUS = {
     "conflict": grpc.StatusCode.ALREADY_EXISTS,
     "ahead": grpc.StatusCode.RESOURCE_EXHAUSTED,
     "replaced": grpc.StatusCode.ABORTED,
+    "silence": grpc.StatusCode.DEADLINE_EXCEEDED,
 }  # by the reason of a WireError; any other one is an argument that is wrong
 BACKLOG = 256  # scores that a stream has not yet taken before its next report is read
 _LARGEST_COUNT = 2**63 - 1  # what a database keeps as an integer
@@ -112,7 +114,7 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
             stream.no_more_reports()
 
     async def _take_all(self, requests: AsyncIterator[Any], stream: _Stream) -> None:
-        stream.agent = self._welcome(await anext(requests, None))
+        stream.agent = self._welcome(await _first(requests))
         if stream.agent in self._streams:
             self._streams[stream.agent].end(
                 WireError("replaced", f"agent {stream.agent} has opened another stream")
@@ -218,6 +220,15 @@ def _check_ranges(play: Any, point: Real, largest: float) -> None:
         raise WireError("range", f"{play.outstanding} feedbacks are outstanding after {play.round} rounds")
     if max(play.messages, play.bytes) > _LARGEST_COUNT:
         raise WireError("range", f"{play.messages} messages and {play.bytes} bytes cannot have been sent")
+
+
+async def _first(requests: AsyncIterator[Any]) -> Any:
+    """Return the first message of a stream, None where it ends without one."""
+    try:
+        async with asyncio.timeout(FIRST_MESSAGE):
+            return await anext(requests, None)
+    except TimeoutError:
+        raise WireError("silence", f"no reporter is named within {FIRST_MESSAGE:g} s") from None
 
 
 def _arrivals(play: Any) -> tuple[int, ...]:

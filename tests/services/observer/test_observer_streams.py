@@ -13,6 +13,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from edgefw.core.messages import Play, Score
+from edgefw.services.observer import streams
 from edgefw.services.observer.attendance import Attendance
 from edgefw.services.observer.ledger import Ledger, Reported
 from edgefw.services.observer.streams import BACKLOG, SERVICE_NAME, Expected, ReportServicer
@@ -99,6 +100,18 @@ def test_a_report_is_taken_with_all_that_it_says() -> None:
     assert (taken.agent, taken.round, taken.local_loss, taken.arrivals) == (1, 2, 0.25, (1,))
     assert (taken.outstanding, taken.messages, taken.bytes) == (2, 14, 200)
     assert taken.point.tolist() == np.full(SHAPE, 2.0).tolist()
+
+
+def test_a_stream_that_does_not_say_whose_it_is_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "FIRST_MESSAGE", 0.01)
+
+    async def run() -> None:
+        async with desk() as (one, channel):
+            status, text = await playback.Reporter(channel, 1, DIGEST).refusal()
+            assert (status, "no reporter is named within" in text) == (Status.DEADLINE_EXCEEDED, True)
+            assert one.rejected("silence") == 1
+
+    asyncio.run(run())
 
 
 WRONG_POINT = np.zeros((2, 4), dtype=np.float32)
