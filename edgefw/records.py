@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import threadpoolctl
 
+from edgefw.core.account import Entry, Kind
 from edgefw.core.regret import Comparator, cumulative_loss, network_regret, total_loss
 from edgefw.errors import EdgefwError, InputError, RecordError
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 DATABASE, SUMMARY, SCENARIO = "run.sqlite", "summary.json", "scenario.yaml"
 
+_KINDS = frozenset(Kind)
 WHOLE_EVERY = 50  # rounds between plays that are kept whole
 
 _SCHEMA = """
@@ -39,7 +41,7 @@ CREATE TABLE IF NOT EXISTS plays (
   local_loss REAL NOT NULL,   -- f_t^i(x_t^i)
   global_loss REAL NOT NULL,  -- F_t(x_t^i)
   arrivals TEXT NOT NULL,     -- the rounds in F_{t-1}^i, whose feedback led to this play, as JSON
-  outstanding INTEGER NOT NULL,
+  outstanding INTEGER NOT NULL, -- feedbacks submitted that had not come, and were not known to be dropped
   hash TEXT,                  -- of the play's bytes; a simulated run has none
   PRIMARY KEY (round, agent)
 ) WITHOUT ROWID;
@@ -48,6 +50,18 @@ CREATE TABLE IF NOT EXISTS points (
   agent INTEGER NOT NULL,
   point BLOB NOT NULL,        -- the play, (C, m) row by row, little-endian float32
   PRIMARY KEY (round, agent)
+);
+CREATE TABLE IF NOT EXISTS account (  -- what the broker did, in order; a simulated run has none
+  moment INTEGER PRIMARY KEY, -- real nanoseconds, on the broker's clock
+  kind INTEGER NOT NULL,      -- 1 begun (again), 2 plan, 3 accepted, 4 withdrawn, 5 redue, 6 released,
+                              -- 7 acknowledged, 8 collected, 9 dropped, 10 lost: see core/account.py
+  agent INTEGER NOT NULL,     -- 0 where it is about none
+  round INTEGER NOT NULL,     -- likewise
+  version INTEGER NOT NULL,   -- of the plan in force
+  due INTEGER,                -- accepted, released: nanoseconds, or a round; NULL while nobody can say
+  hash TEXT,                  -- accepted: of the payload; NULL where a killed broker had not told it
+  norm REAL,                  -- accepted: of the gradient at the play
+  plan TEXT                   -- plan: the whole of it, as JSON
 );
 """
 _ROWS = """
@@ -70,7 +84,7 @@ class PlayRow:
     local_loss: float
     global_loss: float
     arrivals: tuple[int, ...]
-    outstanding: int  # feedbacks of rounds 1..t that no play has used so far
+    outstanding: int  # feedbacks submitted up to round t that had not come, and were not known to be dropped
     hash: str | None = None
     point: bytes | None = field(default=None, repr=False)
 
@@ -104,7 +118,7 @@ class Summary:
     comparator_loss: float | None
     comparator_gap: float | None
     total_delay: float  # B, the mean over agents
-    pending: int  # feedbacks that had not come when the run was over (emulated: at the last sweep)
+    unused: int  # feedbacks of rounds before the last that no play has used
     messages: int
     bytes: int
     wall_seconds: float
@@ -209,6 +223,13 @@ class RunFolder:
         with self._reading() as database:
             return [_row(values) for values in database.execute(_ROWS)]
 
+    def account(self) -> list[Entry]:
+        """Read the broker's account, in order; empty where none was recorded."""
+        with self._reading() as database:
+            if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'account'").fetchone():
+                return []
+            return [_entry(values) for values in database.execute("SELECT * FROM account ORDER BY moment")]
+
     def meta(self) -> dict[str, str]:
         """Read what else was recorded about the run."""
         with self._reading() as database:
@@ -263,6 +284,13 @@ class RunDatabase:
         """Write rows, and set what `meta` names, together or not at all."""
         with self._database:
             _insert(self._database, rows, meta)
+
+    def add_account(self, entries: Iterable[Entry]) -> None:
+        """Write entries of the broker's account; what is there already stays as it is."""
+        with self._database:
+            self._database.executemany(
+                "INSERT OR IGNORE INTO account VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", entries
+            )
 
     def close(self) -> None:
         """Leave one plain file, which a reader without the right to write can open."""
@@ -341,6 +369,18 @@ def _row(values: Sequence[Any]) -> PlayRow:
     if not isinstance(hash_, str | None) or not isinstance(point, bytes | None):
         raise RecordError(f"{place}: the play is no play")
     return PlayRow(t, i, local, network, _arrivals(place, t, arrivals), outstanding, hash_, point)
+
+
+def _entry(values: Sequence[Any]) -> Entry:
+    moment, kind, agent, s, version, due, hash_, norm, plan = values
+    whole = (agent, s, version, moment if due is None else due)
+    if kind not in _KINDS or not all(isinstance(value, int) for value in whole):
+        raise RecordError(f"the account at {moment} is {values!r}, which is no entry")
+    if not (
+        isinstance(hash_, str | None) and isinstance(norm, float | None) and isinstance(plan, str | None)
+    ):
+        raise RecordError(f"the account at {moment} is {values!r}, which is no entry")
+    return Entry(moment, Kind(kind), agent, s, version, due, hash_, norm, plan)
 
 
 def _arrivals(place: str, t: int, text: Any) -> tuple[int, ...]:

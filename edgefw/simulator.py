@@ -77,16 +77,16 @@ def play(setup: Setup) -> Iterator[Round]:
 def in_lockstep(setup: Setup) -> Iterator[Round]:
     """Play on the agents of `core`, one by one: slower, and the oracle that the vectorised run is held to."""
     agents, book, awaited = setup.agents(), ArrivalBook(setup.delays), _awaited(setup)
-    pending: dict[tuple[int, int], Feedback] = {}
+    on_its_way: dict[tuple[int, int], Feedback] = {}
     for t in range(1, setup.rounds + 1):
-        arrivals = {i: [pending.pop((i, s)) for s in rounds] for i, rounds in arrived(book, t - 1).items()}
+        arrivals = {i: [on_its_way.pop((i, s)) for s in rounds] for i, rounds in arrived(book, t - 1).items()}
         plays = sweep(agents, t, arrivals)
         features, labels = setup.batches(t)
         local = np.empty(setup.n)
         for i, played in enumerate(plays):
             local[i], feedback = observe(setup.loss, played, features[i], labels[i])
             if awaited[i, t - 1]:
-                pending[i, t] = feedback
+                on_its_way[i, t] = feedback
         points = [played.point for played in plays]
         yield Round(t, local, global_losses(setup.loss, points, features, labels))
 

@@ -126,7 +126,7 @@ def test_a_run_that_came_to_nothing_is_removed_but_nothing_else(tmp_path: Path) 
 
 def summary(losses: np.ndarray, total_delay: list[int], comparator: Comparator | None) -> Summary:
     facts = {"name": "x", "digest": "d", "mode": "simulate", "algorithm": "de2mfw", "seed": 1, "data": "tiny"}
-    counts = {"agents": losses.shape[1], "rounds": len(losses), "pending": 0, "messages": 1, "bytes": 2}
+    counts = {"agents": losses.shape[1], "rounds": len(losses), "unused": 0, "messages": 1, "bytes": 2}
     rate = {"rate": 0.5, "rate_reason": "given as algorithm.rate"}
     return Summary(**facts, **counts, **rate, wall_seconds=0.5, **score(losses, total_delay, comparator))  # type: ignore[arg-type]
 

@@ -68,7 +68,7 @@ def test_in_lockstep_too_feedback_that_never_comes_is_not_kept(setup: Setup) -> 
     for t in range(1, setup.rounds + 1):
         next(run)
         to_come = (arrival >= t) & (arrival < setup.rounds) & (np.arange(1, setup.rounds + 1) <= t)
-        assert len(getgeneratorlocals(run)["pending"]) == to_come.sum()
+        assert len(getgeneratorlocals(run)["on_its_way"]) == to_come.sum()
 
 
 def test_a_constant_delay_keeps_as_many_rounds_as_it_is_long() -> None:

@@ -21,7 +21,7 @@ _HEADER = (
     "best fixed point",
     "B",
     "B / rounds",
-    "pending",
+    "unused",
     "seconds",
 )
 
@@ -77,7 +77,7 @@ def _row(summary: Summary) -> list[str]:
         _number(summary.comparator_loss),
         f"{summary.total_delay:.0f}",
         f"{summary.total_delay / max(1, summary.rounds):.2f}",
-        str(summary.pending),
+        str(summary.unused),
         f"{summary.wall_seconds:.1f}",
     ]
 

@@ -29,10 +29,21 @@ _OWN = {key: value for key, value in ENVIRONMENT.items() if key != "EDGEFW_SUPER
 
 
 class BrokerProcess:
-    """A broker that can be killed and started again at the same place, with the same journal."""
+    """A broker that can be killed and started again at the same place, with the same journal.
 
-    def __init__(self, scenario: Scenario, folder: Path, places: Places, *, memory: bool = False) -> None:
-        self._folder, self._places, self._memory = folder, places, memory
+    It serves the scenario, or the run of the observer at an address.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        folder: Path,
+        places: Places,
+        *,
+        memory: bool = False,
+        observer: str | None = None,
+    ) -> None:
+        self._folder, self._places, self._memory, self._observer = folder, places, memory, observer
         self._process: asyncio.subprocess.Process | None = None
         (folder / "scenario.yaml").write_text(dump(scenario), encoding="utf-8")
 
@@ -50,16 +61,12 @@ class BrokerProcess:
         """Start it and wait until it serves."""
         place = self._places.broker
         keeps = ["--memory"] if self._memory else ["--journal", str(self._folder / "journal.sqlite")]
+        serves = ["--scenario", str(self._folder / "scenario.yaml")]
+        if self._observer is not None:
+            serves = ["--join", self._observer]
         with (self._folder / "broker.log").open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                *(
-                    sys.executable,
-                    "-m",
-                    "edgefw",
-                    "broker",
-                    "--scenario",
-                    str(self._folder / "scenario.yaml"),
-                ),
+                *(sys.executable, "-m", "edgefw", "broker", *serves),
                 *("--listen", place.address, "--metrics-port", str(place.metrics_port), *keeps),
                 *("--admin", f"{place.host}:{self._places.admin}"),
                 stdout=log,

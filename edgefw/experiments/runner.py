@@ -21,7 +21,7 @@ from edgefw import best
 from edgefw.core.agent import ALGORITHMS
 from edgefw.core.regret import Comparator, cumulative_loss
 from edgefw.errors import EdgefwError
-from edgefw.problem.delay import ArrivalBook, pending
+from edgefw.problem.delay import ArrivalBook, unused
 from edgefw.records import PlayRow, Summary, score
 from edgefw.scenario.setup import Setup, load_data, resolve
 from edgefw.simulator import Trace, arrived, simulate
@@ -111,7 +111,7 @@ def summarise(setup: Setup, outcome: Outcome, found: Comparator | None) -> Summa
     return Summary(
         mode="simulate",
         rounds=setup.rounds,
-        pending=int(pending(setup.delays).sum()),
+        unused=int(unused(setup.delays).sum()),
         messages=messages,
         bytes=messages * algorithm.arrays * setup.feasible.size * setup.dtype.itemsize,
         wall_seconds=outcome.wall_seconds,

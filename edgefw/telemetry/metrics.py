@@ -42,7 +42,9 @@ class AgentMetrics:
             "The regret so far is at least this: losses less those of the whole horizon's best point.",
         )
         self.regret.set(math.nan)  # not 0: it is not known yet
-        self.outstanding = self._gauge("feedback_outstanding", "Feedback submitted and not yet received.")
+        self.outstanding = self._gauge(
+            "feedback_outstanding", "Feedback submitted that has not come, and is not known to be dropped."
+        )
         self.delay_rounds = self._gauge(
             "feedback_delay_rounds",
             "Delay of the feedback that was received last, in rounds, the longest of a sweep's; 1 is none.",

@@ -1,11 +1,37 @@
 from edgefw.v1 import tensor_pb2 as _tensor_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class AccountKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ACCOUNT_KIND_UNSPECIFIED: _ClassVar[AccountKind]
+    ACCOUNT_KIND_BEGUN: _ClassVar[AccountKind]
+    ACCOUNT_KIND_PLAN: _ClassVar[AccountKind]
+    ACCOUNT_KIND_ACCEPTED: _ClassVar[AccountKind]
+    ACCOUNT_KIND_WITHDRAWN: _ClassVar[AccountKind]
+    ACCOUNT_KIND_REDUE: _ClassVar[AccountKind]
+    ACCOUNT_KIND_RELEASED: _ClassVar[AccountKind]
+    ACCOUNT_KIND_ACKNOWLEDGED: _ClassVar[AccountKind]
+    ACCOUNT_KIND_COLLECTED: _ClassVar[AccountKind]
+    ACCOUNT_KIND_DROPPED: _ClassVar[AccountKind]
+    ACCOUNT_KIND_LOST: _ClassVar[AccountKind]
+ACCOUNT_KIND_UNSPECIFIED: AccountKind
+ACCOUNT_KIND_BEGUN: AccountKind
+ACCOUNT_KIND_PLAN: AccountKind
+ACCOUNT_KIND_ACCEPTED: AccountKind
+ACCOUNT_KIND_WITHDRAWN: AccountKind
+ACCOUNT_KIND_REDUE: AccountKind
+ACCOUNT_KIND_RELEASED: AccountKind
+ACCOUNT_KIND_ACKNOWLEDGED: AccountKind
+ACCOUNT_KIND_COLLECTED: AccountKind
+ACCOUNT_KIND_DROPPED: AccountKind
+ACCOUNT_KIND_LOST: AccountKind
 
 class JoinRequest(_message.Message):
     __slots__ = ("agent", "address", "metrics_port")
@@ -80,3 +106,39 @@ class ReportResponse(_message.Message):
     regret: float
     gap: float
     def __init__(self, round: _Optional[int] = ..., global_loss: _Optional[float] = ..., cumulative_loss: _Optional[float] = ..., regret: _Optional[float] = ..., gap: _Optional[float] = ...) -> None: ...
+
+class AccountRequest(_message.Message):
+    __slots__ = ("scenario_digest", "entries")
+    SCENARIO_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    scenario_digest: str
+    entries: _containers.RepeatedCompositeFieldContainer[AccountEntry]
+    def __init__(self, scenario_digest: _Optional[str] = ..., entries: _Optional[_Iterable[_Union[AccountEntry, _Mapping]]] = ...) -> None: ...
+
+class AccountEntry(_message.Message):
+    __slots__ = ("moment", "kind", "agent", "round", "version", "due", "hash", "norm", "plan")
+    MOMENT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    ROUND_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    DUE_FIELD_NUMBER: _ClassVar[int]
+    HASH_FIELD_NUMBER: _ClassVar[int]
+    NORM_FIELD_NUMBER: _ClassVar[int]
+    PLAN_FIELD_NUMBER: _ClassVar[int]
+    moment: int
+    kind: AccountKind
+    agent: int
+    round: int
+    version: int
+    due: int
+    hash: bytes
+    norm: float
+    plan: str
+    def __init__(self, moment: _Optional[int] = ..., kind: _Optional[_Union[AccountKind, str]] = ..., agent: _Optional[int] = ..., round: _Optional[int] = ..., version: _Optional[int] = ..., due: _Optional[int] = ..., hash: _Optional[bytes] = ..., norm: _Optional[float] = ..., plan: _Optional[str] = ...) -> None: ...
+
+class AccountResponse(_message.Message):
+    __slots__ = ("moment",)
+    MOMENT_FIELD_NUMBER: _ClassVar[int]
+    moment: int
+    def __init__(self, moment: _Optional[int] = ...) -> None: ...

@@ -45,6 +45,11 @@ class ObserverServiceStub:
                 request_serializer=edgefw_dot_v1_dot_observer__service__pb2.ReportRequest.SerializeToString,
                 response_deserializer=edgefw_dot_v1_dot_observer__service__pb2.ReportResponse.FromString,
                 _registered_method=True)
+        self.Account = channel.stream_stream(
+                '/edgefw.v1.ObserverService/Account',
+                request_serializer=edgefw_dot_v1_dot_observer__service__pb2.AccountRequest.SerializeToString,
+                response_deserializer=edgefw_dot_v1_dot_observer__service__pb2.AccountResponse.FromString,
+                _registered_method=True)
 
 
 class ObserverServiceServicer:
@@ -64,6 +69,14 @@ class ObserverServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Account(self, request_iterator, context):
+        """The broker's account of what it did, for the record. The first answer says what is kept already; each
+        further one, that all entries up to a moment are. What was not answered may be sent again.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ObserverServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -76,6 +89,11 @@ def add_ObserverServiceServicer_to_server(servicer, server):
                     servicer.Report,
                     request_deserializer=edgefw_dot_v1_dot_observer__service__pb2.ReportRequest.FromString,
                     response_serializer=edgefw_dot_v1_dot_observer__service__pb2.ReportResponse.SerializeToString,
+            ),
+            'Account': grpc.stream_stream_rpc_method_handler(
+                    servicer.Account,
+                    request_deserializer=edgefw_dot_v1_dot_observer__service__pb2.AccountRequest.FromString,
+                    response_serializer=edgefw_dot_v1_dot_observer__service__pb2.AccountResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -133,6 +151,33 @@ class ObserverService:
             '/edgefw.v1.ObserverService/Report',
             edgefw_dot_v1_dot_observer__service__pb2.ReportRequest.SerializeToString,
             edgefw_dot_v1_dot_observer__service__pb2.ReportResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Account(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/edgefw.v1.ObserverService/Account',
+            edgefw_dot_v1_dot_observer__service__pb2.AccountRequest.SerializeToString,
+            edgefw_dot_v1_dot_observer__service__pb2.AccountResponse.FromString,
             options,
             channel_credentials,
             insecure,

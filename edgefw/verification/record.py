@@ -14,6 +14,7 @@ from edgefw.scenario.setup import resolve
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from edgefw.core.account import Entry
     from edgefw.records import PlayRow, RunFolder
     from edgefw.scenario.setup import Setup
 
@@ -26,6 +27,7 @@ class Recorded:
     rounds: Sequence[Sequence[PlayRow]]  # one row an agent, in order
     meta: Mapping[str, str]
     summary: str | None  # the text of summary.json
+    account: Sequence[Entry]  # the broker's; empty if there is none
 
 
 def read(folder: RunFolder) -> Recorded:
@@ -47,7 +49,7 @@ def read(folder: RunFolder) -> Recorded:
         if [(row.round, row.agent) for row in group] != [(t, i) for i in range(setup.n)]:
             raise InputError(f"{folder.path / DATABASE} is not whole: plays of round {t} are missing")
     _check_plays(rows, setup.rounds)
-    return Recorded(setup, rounds, meta, folder.summary_text())
+    return Recorded(setup, rounds, meta, folder.summary_text(), folder.account())
 
 
 def _check_origin(folder: RunFolder, setup: Setup, meta: Mapping[str, str]) -> None:

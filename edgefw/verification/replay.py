@@ -80,11 +80,11 @@ class Comparison:
         recorded, replayed = self._sums
         return float((abs(replayed - recorded) / np.maximum(recorded, 1e-300)).max())
 
-    def add(self, rows: Sequence[PlayRow], again: Sequence[PlayRow]) -> None:
-        """Compare a round."""
+    def add(self, rows: Sequence[PlayRow], again: Sequence[PlayRow], payload: str | None) -> None:
+        """Compare a round; `payload` is the first payload that differs from what the broker had."""
         differences = [_difference(row, other) for row, other in zip(rows, again, strict=True)]
         self.identical += differences.count(None)
-        self.mismatch = self.mismatch or next(filter(None, differences), None)
+        self.mismatch = self.mismatch or next(filter(None, differences), payload)
         self._sums += [_losses(rows), _losses(again)]
 
 

@@ -57,8 +57,8 @@ def _parse(text: str) -> dict[str, Any]:
 def _expected(recorded: Recorded, said: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the summary that follow from the rows."""
     losses = np.array([[row.global_loss for row in rows] for rows in recorded.rounds])
-    total_delay, pending = lateness(_delays(recorded.rounds))
-    found = score(losses, total_delay, _comparator(said)) | {"pending": pending}
+    total_delay, unused = lateness(_delays(recorded.rounds))
+    found = score(losses, total_delay, _comparator(said)) | {"unused": unused}
     found["per_agent"] = [asdict(agent) for agent in found["per_agent"]]
     return recorded.setup.facts() | found | {"mode": "up", "rounds": len(recorded.rounds)}
 

@@ -9,13 +9,14 @@ from threadpoolctl import threadpool_limits
 
 from edgefw.errors import RecordError
 from edgefw.records import environment
+from edgefw.verification.arrivals import check_arrivals
+from edgefw.verification.payloads import Payloads
 from edgefw.verification.replay import TOLERANCE, Comparison, Progress, Replay, check_whole
 from edgefw.verification.summary import check_summary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from edgefw.core.messages import Feedback
     from edgefw.verification.record import Recorded
 
 
@@ -47,10 +48,13 @@ class Verdict:
 
 def verify(recorded: Recorded, progress: Progress | None = None) -> Verdict:
     """Check a run in all ways there are."""
-    comparison, wrong = Comparison(recorded.setup.n), None
+    comparison = Comparison(recorded.setup.n)
+    wrong: str | None = None
+    unchecked: tuple[str, ...] = ()
     try:
         with threadpool_limits(1):
             _replay(recorded, comparison, progress)
+        unchecked = check_arrivals(recorded)
         check_summary(recorded)
     except RecordError as error:
         wrong = str(error)
@@ -62,20 +66,18 @@ def verify(recorded: Recorded, progress: Progress | None = None) -> Verdict:
         other_build=_other_build(recorded.meta),
         deviation=comparison.deviation,
         wrong=wrong,
+        unchecked=unchecked,
     )
 
 
 def _replay(recorded: Recorded, comparison: Comparison, progress: Progress | None) -> None:
-    replay = Replay(recorded.setup, _ignore)
+    payloads = Payloads(recorded.account)
+    replay = Replay(recorded.setup, payloads.observed)
     for rows in recorded.rounds:
         check_whole(recorded.setup, rows)
-        comparison.add(rows, replay.round(rows))
+        comparison.add(rows, replay.round(rows), payloads.mismatch)
         if progress is not None:
             progress(rows[0].round)
-
-
-def _ignore(agent: int, feedback: Feedback) -> None:
-    del agent, feedback
 
 
 def _other_build(meta: Mapping[str, str]) -> str | None:

@@ -211,7 +211,7 @@ def test_the_summary_is_written(ended: Ended) -> None:
     assert 30 < summary["rounds"] < 8000
     assert summary["rounds"] == max(row.round for row in RunFolder(ended.folder).rows())
     assert summary["network_regret"] is not None
-    assert summary["pending"] >= 8
+    assert summary["unused"] >= 8
 
 
 def test_a_run_that_is_not_there_and_a_folder_that_is_are_refused(ended: Ended) -> None:

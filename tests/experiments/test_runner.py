@@ -140,7 +140,7 @@ def test_a_summary_is_about_its_run() -> None:
     summary = runner.summarise(late, outcome, Comparator(1.5, 0.25))
     assert (summary.agents, summary.rounds, summary.mode) == (3, 6, "simulate")
     assert (summary.digest, summary.seed, summary.data) == (late.scenario.digest, 5, "tiny")
-    assert summary.pending == 3  # of rounds 4, 5 and 6
+    assert summary.unused == 3  # of rounds 3, 4 and 5
     assert [each.total_delay for each in summary.per_agent] == [6, 4 + 4 + 4 + 3 + 2 + 1, 6]
     assert summary.total_delay == pytest.approx(10)
     assert summary.total_loss == pytest.approx(outcome.trace.global_loss.max(axis=1).sum())

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgefw.errors import InputError
-from edgefw.problem.delay import NEVER, ArrivalBook, pending, total_delay
+from edgefw.problem.delay import NEVER, ArrivalBook, total_delay, unused
 
 Table = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -35,7 +35,8 @@ def test_feedback_arrives_once_if_it_comes_by_the_end_and_else_never(table: Tabl
     }
     assert len(found) == len(expected)
     assert set(found) == expected
-    assert pending(table).sum() == n * T - len(found)
+    used = [s for _, s, t in found if t < T]
+    assert unused(table).sum() == n * (T - 1) - len(used)
 
 
 @settings(deadline=None, max_examples=60)
@@ -51,7 +52,7 @@ def test_agents_and_rounds_come_sorted(table: Table) -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(tables())
-def test_the_total_delay_is_between_none_and_everything_pending(table: Table) -> None:
+def test_the_total_delay_is_between_none_and_everything_late(table: Table) -> None:
     T = table.shape[1]
     B = total_delay(table)
     assert B.dtype == np.int64
@@ -67,9 +68,9 @@ def test_the_total_delay_without_delay_is_the_horizon() -> None:
     assert total_delay(np.full((1, 50), NEVER)).tolist() == [50 * 51 // 2]
 
 
-def test_pending_counts_what_has_not_come() -> None:
+def test_unused_is_what_led_to_no_play() -> None:
     table = np.array([[1, 1, 1], [3, 3, 3], [NEVER, 1, NEVER]])
-    assert pending(table).tolist() == [0, 2, 2]
+    assert unused(table).tolist() == [0, 2, 1]
 
 
 def test_rounds_outside_the_run_and_delays_below_one_are_refused() -> None:

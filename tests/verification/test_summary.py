@@ -31,11 +31,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     counts = {"messages": "[7, 7, 7, 7]", "bytes": "[1, 2, 3, 4]", "wall_seconds": "1.5", "mode": "up"}
     folder.write_rows(folder.rows(), meta(setup) | counts)
     losses = [[row.global_loss for row in some] for some in read(folder).rounds]
-    total_delay, pending = lateness(setup.delays)
+    total_delay, unused = lateness(setup.delays)
     summary = Summary(
         mode="up",
         rounds=setup.rounds,
-        pending=pending,
+        unused=unused,
         messages=28,
         bytes=10,
         wall_seconds=1.5,
@@ -84,7 +84,7 @@ def test_a_summary_as_it_was_written_passes(folder: RunFolder) -> None:
         ("comparator_gap", -0.01),
         ("comparator_gap", float("nan")),
         ("total_delay", 12.0),
-        ("pending", 0),
+        ("unused", 0),
         ("messages", 27),
         ("messages", 29),
         ("bytes", 9),
@@ -108,8 +108,8 @@ def test_a_changed_field_of_an_agent_is_refused(folder: RunFolder, name: str) ->
 
 
 def test_fields_that_are_missing_or_unknown_are_refused(folder: RunFolder) -> None:
-    with pytest.raises(RecordError, match=r"summary\.json is no summary: pending"):
-        check(folder, lambda document: document.pop("pending"))
+    with pytest.raises(RecordError, match=r"summary\.json is no summary: unused"):
+        check(folder, lambda document: document.pop("unused"))
     with pytest.raises(RecordError, match=r"summary\.json is no summary: more"):
         check(folder, lambda document: document.update(more=1))
 

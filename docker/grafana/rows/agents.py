@@ -56,7 +56,7 @@ def panels() -> list[Panel]:
         ),
         chart(
             "Outstanding feedback",
-            "Feedback that an agent has handed in and not got back.",
+            "Feedback submitted that has not come, and is not known to be dropped.",
             units.NoUnit,
             of_agents("feedback_outstanding"),
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgefw.problem.delay.adversary import STRATEGIES, Adversary
-from edgefw.problem.delay.book import ArrivalBook, most_total_delay, pending, total_delay
+from edgefw.problem.delay.book import ArrivalBook, most_total_delay, total_delay, unused
 from edgefw.problem.delay.distribution import DISTRIBUTIONS, Amount
 from edgefw.problem.delay.draws import Stream
 from edgefw.problem.delay.faults import Blackout, Drop, Fault, Latency, Ramp, Rounds
@@ -28,6 +28,6 @@ __all__ = [
     "Stream",
     "delayed_agents",
     "most_total_delay",
-    "pending",
     "total_delay",
+    "unused",
 ]

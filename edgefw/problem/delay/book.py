@@ -61,9 +61,12 @@ def most_total_delay(d: int, T: int) -> int:
     return d * T - d * (d - 1) // 2
 
 
-def pending(table: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return (n,) how many of each agent's feedbacks have not arrived when round T is over."""
-    late: NDArray[np.int64] = (_arrival(table) > table.shape[1]).sum(axis=1)
+def unused(table: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return (n,) how many of each agent's feedbacks of rounds 1..T-1 no play of rounds 1..T has used.
+
+    That of round T leads to no play. A dropped feedback is never used.
+    """
+    late: NDArray[np.int64] = (_arrival(table[:, :-1]) > table.shape[1] - 1).sum(axis=1)
     return late
 
 

@@ -19,7 +19,7 @@ class Inbox:
 
     @property
     def outstanding(self) -> int:
-        """How many feedbacks have been submitted and not yet received."""
+        """How many feedbacks have been submitted, have not come, and are not known to be dropped."""
         return len(self._since)
 
     def oldest_age(self, t: int) -> int:

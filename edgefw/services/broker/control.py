@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from prometheus_client import CollectorRegistry
 
+    from edgefw.services.broker.account import Account
     from edgefw.services.broker.hold import Hold
     from edgefw.services.broker.journal import Journal
     from edgefw.services.broker.link import Held
@@ -38,9 +39,15 @@ class Control:
     """The one way to change the plan. What is in force is on disk; edits build on one another in order."""
 
     def __init__(
-        self, hold: Hold, journal: Journal, metrics: BrokerMetrics, registry: CollectorRegistry
+        self,
+        hold: Hold,
+        journal: Journal,
+        metrics: BrokerMetrics,
+        registry: CollectorRegistry,
+        account: Account,
     ) -> None:
         self._hold, self._journal, self._metrics, self.registry = hold, journal, metrics, registry
+        self._account = account
         self.ready = False
         self._proposed = hold.plan  # the newest plan, in force or on its way to the disk
         self._failures = 0
@@ -119,8 +126,9 @@ class Control:
             self._changed.set()
         self.wake()
 
-    def released(self, released: Sequence[Held]) -> None:
+    def released(self, released: Sequence[Held], now: float) -> None:
         """Note what has been released."""
+        self._account.released(released, now)
         if self.events.listeners:
             for held in released:
                 self.events.publish(
@@ -149,6 +157,7 @@ class Control:
         before = self.plan
         self.release_due()  # what was due before the change is not held by it
         concerned = self._hold.change(plan)
+        self._account.changed(plan, monotonic())
         self._metrics.plan_changes.inc()
         self._changed.set()
         for agent in concerned:
@@ -158,14 +167,17 @@ class Control:
             log.info("links that are disabled stay so: %s", ", ".join(map(str, sorted(plan.disabled))))
         self.events.publish("change", {"what": kind, "version": plan.version, "before": before.version})
 
-    def dropped(self, agent: int, rounds: Sequence[int]) -> None:
+    def dropped(self, agent: int, rounds: Sequence[int], now: float) -> None:
         """Note that feedback was taken away after it had been accepted."""
         if rounds:
+            self._account.dropped(agent, rounds, now)
             self._journal.note_dropped(agent, rounds)
             self._metrics.dropped.labels(str(agent)).inc(len(rounds))
 
     def _redue(self, agent: int) -> None:
-        self.dropped(agent, self._hold.redue(agent, monotonic()))
+        now = monotonic()
+        self._account.redue(agent, now)
+        self.dropped(agent, self._hold.redue(agent, now), now)
         self.wake()
 
     def _begin_or_end(self, now: float) -> None:

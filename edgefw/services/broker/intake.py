@@ -16,6 +16,7 @@ from edgefw.v1 import broker_service_pb2 as pb
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from edgefw.services.broker.account import Account
     from edgefw.services.broker.checks import Gate
     from edgefw.services.broker.control import Control
     from edgefw.services.broker.hold import Hold, Taken
@@ -40,9 +41,10 @@ class Intake:
         gate: Gate,
         metrics: BrokerMetrics,
         control: Control,
+        account: Account,
     ) -> None:
         self._hold, self._journal, self._gate, self._metrics = hold, journal, gate, metrics
-        self._control = control
+        self._control, self._account = control, account
         self._commits: dict[Key, asyncio.Future[None]] = {}
         self._over = asyncio.Event()
         wall = hold.plan.rules.clock == "wall"
@@ -101,17 +103,18 @@ class Intake:
 
     def _keep(self, key: Key, request: pb.SubmitRequest, taken: Taken, now: float) -> None:
         self._control.submitted(self._hold.start == now)  # whether it is the run's first
+        held = self._hold.links[key[0]].held.get(key[1])
         record = Accepted(
             *key,
             request.payload,
             request.norm,
             taken.rank,
-            self._journal.timeline.real(now),
+            self._account.accepted(key, request.payload, request.norm, held, now),
             self._hold.plan.version,
             taken.dropped,
         )
         commit = self._commits[key] = self._journal.keep(record)
-        self._control.dropped(key[0], taken.others)
+        self._control.dropped(key[0], taken.others, now)
         commit.add_done_callback(lambda done: self._kept(key, taken, done))
 
     def _kept(self, key: Key, taken: Taken, commit: asyncio.Future[None]) -> None:
@@ -120,7 +123,9 @@ class Intake:
             return
         if commit.exception() is not None:
             # As if it had never come: its agent tries again.
-            self._control.dropped(key[0], self._hold.withdraw(*key, monotonic()))
+            now = monotonic()
+            self._account.withdrawn(key, now)
+            self._control.dropped(key[0], self._hold.withdraw(*key, now), now)
             return
         agent = str(key[0])
         self._metrics.accepted.labels(agent).inc()

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import sys
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,15 @@ from edgefw.services.broker.restore import make_or_restore
 from edgefw.services.broker.service import SERVICE, Broker
 from edgefw.services.runtime import Server, Stop, answering, run_service, unless
 from edgefw.telemetry.metrics import BrokerMetrics, new_registry
+from edgefw.transport.account_client import AccountClient
 from edgefw.transport.joining import join
 from edgefw.v1.broker_service_pb2_grpc import add_BrokerServiceServicer_to_server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import AsyncIterator, Callable, Coroutine
     from pathlib import Path
 
+    from edgefw.core.account import Entry
     from edgefw.scenario.model import Scenario
     from edgefw.services.broker.admin.server import AdminOptions
     from edgefw.services.config import Place
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+LAST_WORD = 2.0  # seconds that the observer gets to keep the end of the account
 WATCH = 1.0  # seconds between two looks whether the observer has begun another run
 COLLECT = (2000, 20, 1000)  # a look through everything holds all up for 20 ms: once in a long while will do
 SWITCH = 0.0005  # seconds that the journal's thread may keep the interpreter while the event loop waits
@@ -46,16 +50,38 @@ class BrokerOptions:
     admin: AdminOptions | None = None
 
 
-async def serve(scenario: Scenario, identity: str, options: BrokerOptions, stop: Stop) -> None:
-    """Serve the agents of a run until told to stop."""
+async def serve(
+    scenario: Scenario, identity: str, options: BrokerOptions, stop: Stop, observer: str | None = None
+) -> None:
+    """Serve the agents of a run until told to stop; the observer at this address gets the account of it."""
     registry = new_registry("broker")
     metrics = BrokerMetrics(registry)
     journal = open_journal(options.journal, identity, metrics)
     try:
-        broker = Broker(identity, make_or_restore(scenario, journal), journal, metrics, registry)
-        await _listen(broker, scenario, options, Server(registry), stop)
+        hold = make_or_restore(scenario, journal)
+        async with _accounting(observer, identity) as tell:
+            broker = Broker(identity, hold, journal, metrics, registry, tell)
+            await _listen(broker, scenario, options, Server(registry), stop)
     finally:
         await journal.close()
+
+
+@asynccontextmanager
+async def _accounting(observer: str | None, identity: str) -> AsyncIterator[Callable[[Entry], None] | None]:
+    """Tell the observer what the broker does while the block runs; its last entries get a moment longer."""
+    if observer is None:
+        yield None
+        return
+    client = AccountClient(observer, identity)
+    telling = asyncio.create_task(client.run(), name="tell the account")
+    try:
+        yield client.add
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORD):
+                await client.settled()
+    finally:
+        telling.cancel()
+        await asyncio.gather(telling, return_exceptions=True)
 
 
 async def _listen(
@@ -107,7 +133,7 @@ def run_joined(observer: str, advertise: str, options: BrokerOptions) -> int:
                 discard_other(options.journal, joined.identity)
             scenario = parse(joined.configuration.decode(), "the observer's scenario")
             over = asyncio.Event()  # told to stop, or the observer has gone on to another run
-            serving = serve(scenario, joined.identity, options, over)
+            serving = serve(scenario, joined.identity, options, over, observer)
             await watched(serving, _watch(stop, over, ask, joined.identity))
 
     return run_service("broker", service)

@@ -54,7 +54,7 @@ class Releaser:
     """Moves feedback that is due from the hold to its agent's outbox."""
 
     def __init__(
-        self, hold: WallHold, metrics: BrokerMetrics, released: Callable[[Sequence[Held]], None]
+        self, hold: WallHold, metrics: BrokerMetrics, released: Callable[[Sequence[Held], float], None]
     ) -> None:
         self._hold, self._metrics, self._released = hold, metrics, released
         self._outboxes: dict[int, Outbox] = {}
@@ -103,7 +103,7 @@ class Releaser:
             if (outbox := self._outboxes.get(held.agent)) is not None:
                 outbox.put(held)
         if released:
-            self._released(released)
+            self._released(released, now)
 
     def _pause(self, now: float) -> float:
         """Return how long to sleep: whole milliseconds, rounded up, not to spin through the last one."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from grpc.aio import EOF, InternalError
 
 from edgefw.errors import JournalError, WireError
+from edgefw.services.broker.account import Account
 from edgefw.services.broker.checks import Gate, Refusing
 from edgefw.services.broker.control import Control
 from edgefw.services.broker.hold import Hold, RoundsHold, WallHold
@@ -25,10 +26,11 @@ from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1.broker_service_pb2_grpc import BrokerServiceServicer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from prometheus_client import CollectorRegistry
 
+    from edgefw.core.account import Entry
     from edgefw.services.broker.journal import Journal
     from edgefw.services.broker.link import Held, Link
     from edgefw.telemetry.metrics import BrokerMetrics
@@ -44,12 +46,21 @@ class Broker(BrokerServiceServicer):
     """Answers the agents of one run."""
 
     def __init__(
-        self, digest: str, hold: Hold, journal: Journal, metrics: BrokerMetrics, registry: CollectorRegistry
+        self,
+        digest: str,
+        hold: Hold,
+        journal: Journal,
+        metrics: BrokerMetrics,
+        registry: CollectorRegistry,
+        tell: Callable[[Entry], None] | None = None,
     ) -> None:
+        """Serve what is held; `tell` is handed the account of it, None if nobody wants one."""
         self._hold, self._journal, self._metrics = hold, journal, metrics
         self._gate = Gate(digest=digest, agents=len(hold.links), rounds=hold.rounds)
-        self.control = Control(hold, journal, metrics, registry)
-        self._intake = Intake(hold, journal, self._gate, metrics, self.control)
+        self._account = Account(journal.timeline, hold.plan, tell)
+        self._account.begin(hold.plan, journal.restored, monotonic())
+        self.control = Control(hold, journal, metrics, registry, self._account)
+        self._intake = Intake(hold, journal, self._gate, metrics, self.control, self._account)
         self.releaser: Releaser | None = None
         if isinstance(hold, WallHold):
             self.releaser = Releaser(hold, metrics, self.control.released)
@@ -100,7 +111,10 @@ class Broker(BrokerServiceServicer):
             self._gate.round(request.round)
             if not isinstance(self._hold, RoundsHold):
                 raise WireError("clock", "this run is on the wall clock: use Subscribe, not Collect")
+            before = self._hold.collected[agent]
             arrived = self._hold.collect(agent, request.round)
+            if request.round > before:
+                self._account.collected(agent, request.round, monotonic())
             self._journal.note_collected(agent, request.round)
             self._acknowledged(agent, arrived.acknowledged)
             for held in arrived.deliveries:
@@ -149,7 +163,9 @@ class Broker(BrokerServiceServicer):
             if message.WhichOneof("content") != "acknowledgement":
                 raise WireError("content", f"agent {agent}: after a subscription come acknowledgements only")
             if isinstance(self._hold, WallHold):
-                self._acknowledged(agent, self._hold.acknowledge(agent, message.acknowledgement.rounds))
+                rounds = self._hold.acknowledge(agent, message.acknowledgement.rounds)
+                self._account.acknowledged(agent, rounds, monotonic())
+                self._acknowledged(agent, rounds)
 
     def _acknowledged(self, agent: int, rounds: Sequence[int]) -> None:
         if rounds:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgefw.errors import WireError
-from edgefw.problem.delay import NEVER, pending, total_delay
+from edgefw.problem.delay import NEVER, total_delay, unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -119,10 +119,9 @@ class Ledger:
 
 
 def lateness(delays: NDArray[np.int64]) -> tuple[list[int], int]:
-    """Return B_i of every agent, and how many feedbacks had not come when the last sweep began.
+    """Return B_i of every agent, and how many feedbacks no play has used.
 
     `delays` (n, rounds) is what the sweeps have seen: F_1..F_{T-1}. B needs no more, for the feedback of
-    round s counts T - s + 1 whether it came with F_T or not at all. Which of the two nobody has recorded: so
-    `pending` looks at rounds 1..T-1, after F_{T-1}.
+    round s counts T - s + 1 whether it came with F_T or not at all.
     """
-    return total_delay(delays).tolist(), int(pending(delays[:, :-1]).sum())
+    return total_delay(delays).tolist(), int(unused(delays).sum())

@@ -19,6 +19,7 @@ from edgefw.services.observer.scoring import RoundScore, Scoreboard, score_round
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from edgefw.core.account import Entry
     from edgefw.scenario.setup import Setup
     from edgefw.services.observer.ledger import Ledger, Reported
 
@@ -46,6 +47,14 @@ class Recorder:
         except sqlite3.Error as error:
             raise EdgefwError(f"cannot write {self._folder.path / DATABASE}: {error}") from None
         return scores
+
+    def keep_account(self, entries: Sequence[Entry]) -> None:
+        """Write entries of the broker's account."""
+        assert self._database is not None  # noqa: S101 - opened first
+        try:
+            self._database.add_account(entries)
+        except sqlite3.Error as error:
+            raise EdgefwError(f"cannot write {self._folder.path / DATABASE}: {error}") from None
 
     def close(self) -> None:
         """Close the database."""

@@ -18,6 +18,7 @@ from edgefw.records import RunFolder, Summary, score, unused
 from edgefw.scenario.load import dump, from_environment, load
 from edgefw.scenario.setup import Setup, resolve
 from edgefw.services.network.prepare import check_emulable, pace_seconds, pin
+from edgefw.services.observer.accounts import Accounts
 from edgefw.services.observer.attendance import Attendance
 from edgefw.services.observer.comparator import ComparatorProcess
 from edgefw.services.observer.joining import Joining
@@ -33,12 +34,14 @@ from edgefw.v1 import observer_service_pb2_grpc
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from edgefw.core.account import Entry
     from edgefw.core.messages import Score
     from edgefw.core.regret import Comparator
     from edgefw.services.config import Place
 
 log = logging.getLogger(__name__)
 
+LAST_ACCOUNT = 3.0  # seconds that the broker gets, when the last round is recorded, to tell the rest
 T = TypeVar("T")
 
 
@@ -105,12 +108,14 @@ class Observer:
         self._board = Scoreboard(setup.n, setup.rounds)
         self._watch = Watch(self._ledger, attendance, pace_seconds(setup.scenario), self._now)
         self._watch.show(self._metrics)
+        self._accounts = Accounts(identity, setup.n, setup.rounds, self._keep_account)
         self._streams = ReportServicer(
             Expected(identity, setup.n, setup.feasible.shape, largest_play(setup)),
             self._take,
             self._metrics,
             self._joining.serve,
             attendance,
+            self._accounts.serve,
         )
         self._recorder = Recorder(setup, folder)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recorder")
@@ -133,6 +138,7 @@ class Observer:
             await comparator.start()  # before gRPC has threads, which a fork would trouble
             await self._on_thread(self._recorder.open)
             self._wall_before = restore(self._folder, self._ledger, self._board)
+            self._accounts.restore(self._folder.account())
             self._joining.started = self._board.rounds > 0
             self._show()
             await self._listen(listen, comparator, self._over, stay=stay)
@@ -157,6 +163,9 @@ class Observer:
 
     async def _on_thread(self, work: Callable[..., T], *arguments: Any) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
+
+    async def _keep_account(self, entries: Sequence[Entry]) -> None:
+        await self._on_thread(self._recorder.keep_account, entries)
 
     def _take(self, report: Reported) -> Score | None:
         """Take a report; return its score where it is known already."""
@@ -231,6 +240,10 @@ class Observer:
         if stop.is_set():
             self._write_summary(None)  # should there be no time for more
         log.info("%d of %d rounds are recorded", rounds, self._setup.rounds)
+        if rounds and not await self._accounts.covers(rounds, LAST_ACCOUNT):
+            log.warning(
+                "the broker's account of the last rounds is missing: verify cannot check all arrivals"
+            )
         certificate = await comparator.last(rounds, self._board.worst_loss, stop) if rounds else None
         if certificate is None:
             log.warning("no certified comparator: the summary has no regret")
@@ -241,11 +254,11 @@ class Observer:
             self._streams.answer(agent, self._board.score(agent, rounds))
 
     def _write_summary(self, comparator: Comparator | None) -> None:
-        total_delay, pending = lateness(self._ledger.delays())
+        total_delay, unused = lateness(self._ledger.delays())
         summary = Summary(
             mode="up",
             rounds=self._board.rounds,
-            pending=pending,
+            unused=unused,
             messages=sum(self._ledger.messages),
             bytes=sum(self._ledger.bytes),
             wall_seconds=self._wall_seconds,

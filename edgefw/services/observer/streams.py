@@ -66,10 +66,15 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
         metrics: ObserverMetrics,
         join: Callable[[Any, Any], Awaitable[None]],
         attendance: Attendance,
+        account: Callable[[Any, Any], Awaitable[None]],
     ) -> None:
         self._expected, self._take, self._metrics = expected, take, metrics
-        self._join, self._attendance = join, attendance
+        self._join, self._attendance, self._account = join, attendance, account
         self._streams: dict[int, _Stream] = {}  # by agent
+
+    async def Account(self, requests: AsyncIterator[Any], context: Any) -> None:  # noqa: N802 - gRPC's name
+        """Take the broker's account."""
+        await self._account(requests, context)
 
     async def Join(self, request: Any, context: Any) -> None:  # noqa: N802 - gRPC's name
         """Make a process a part of the run."""

@@ -15,6 +15,7 @@ from work import steps
 
 from edgefw.errors import JournalFullError
 from edgefw.services.broker import edits
+from edgefw.services.broker.account import Account
 from edgefw.services.broker.bodies import read_fault
 from edgefw.services.broker.control import RETRY, Control
 from edgefw.services.broker.refusals import UnknownError
@@ -270,7 +271,8 @@ def test_looking_at_a_link_takes_no_longer_where_more_is_pending(clock: str) -> 
         registry, plan = CollectorRegistry(), scenario(clock, slow, rounds=2000)
         journal = ToldJournal()
         hold = make_or_restore(plan, journal)
-        control = Control(hold, journal, BrokerMetrics(registry), registry)
+        account = Account(journal.timeline, hold.plan, None)
+        control = Control(hold, journal, BrokerMetrics(registry), registry, account)
         work = []
         for s in range(1, 1001):
             hold.submit(0, s, b"x", 1.0, float(s))

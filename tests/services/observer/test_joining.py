@@ -88,8 +88,8 @@ async def joining() -> AsyncIterator[tuple[Run, Joining]]:
     attendance = Attendance(N, asyncio.get_running_loop().time)
     members = Joining(setup, "digest/run", attendance, again=None)
     metrics = ObserverMetrics(CollectorRegistry())
-    expected = Expected("digest/run", N, (1, 1), 1.0)
-    servicer = ReportServicer(expected, lambda _: None, metrics, members.serve, attendance)
+    expected, calls = Expected("digest/run", N, (1, 1), 1.0), (members.serve, attendance, members.serve)
+    servicer = ReportServicer(expected, lambda _: None, metrics, *calls)
     add = partial(observer_service_pb2_grpc.add_ObserverServiceServicer_to_server, servicer)
     port = await server.start("127.0.0.1:0", [(SERVICE_NAME, add)])
     try:

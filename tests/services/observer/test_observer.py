@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from edgefw import best
 from edgefw.experiments import runner
-from edgefw.problem.delay import pending
+from edgefw.problem.delay import unused
 from edgefw.scenario.setup import Setup, first_rounds, resolve
 from edgefw.services.observer.scoring import consensus_distance
 from edgefw.simulator import in_lockstep
@@ -73,7 +73,7 @@ def test_a_run_is_scored_summed_up_and_found_identical_by_verify(tmp_path: Path)
         assert found[key] == expected[key], key
     meta = folder.meta()
     assert (float(meta["rate"]), meta["rate_reason"]) == (setup.zeta, setup.rate.reason)
-    assert found["pending"] == pending(setup.delays[:, :-1]).sum()  # F_T leads to no play: nobody records it
+    assert found["unused"] == unused(setup.delays).sum()
     for mine, agent in zip(found["per_agent"], expected["per_agent"], strict=True):
         assert mine == pytest.approx(vars(agent), abs=1e-6)
     assert found["messages"] == 7 * setup.rounds * setup.n

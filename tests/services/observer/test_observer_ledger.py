@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgefw.errors import WireError
-from edgefw.problem.delay import ArrivalBook, pending, total_delay
+from edgefw.problem.delay import ArrivalBook, total_delay, unused
 from edgefw.services.observer.ledger import Ledger, Reported, lateness
 from edgefw.simulator import arrived
 
@@ -107,7 +107,7 @@ def test_delays_are_those_that_the_arrivals_show(n: int, rounds: int, data: st.D
         ledger.ready()
     assert lateness(ledger.delays()) == (
         total_delay(table).tolist(),
-        int(pending(table[:, :-1]).sum()),
+        int(unused(table).sum()),
     )
     again.restore(rows)
     assert again.delays().tolist() == ledger.delays().tolist()

@@ -42,8 +42,8 @@ class Desk:
         self.ledger, self.registry = Ledger(2, 5, 24), CollectorRegistry()
         metrics = ObserverMetrics(self.registry)
         self.attendance = Attendance(2, lambda: self.now)
-        expected = Expected(DIGEST, 2, SHAPE, LARGEST)
-        self.servicer = ReportServicer(expected, self.take, metrics, self.join, self.attendance)
+        expected, calls = Expected(DIGEST, 2, SHAPE, LARGEST), (self.join, self.attendance, self.join)
+        self.servicer = ReportServicer(expected, self.take, metrics, *calls)
         self.taken: list[Reported] = []
         self.calls = 0
 

@@ -1,0 +1,115 @@
+"""What the broker tells the record of a run: everything it does with feedback, in order.
+
+Entries have strictly increasing moments, so that their order is theirs wherever they are kept. A broker that
+was killed may not have told its last entries: when it goes on, what its journal knows of acceptances is told
+again, with the moments they had, and a BEGUN says that others may be missing before it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from edgefw.core.account import Entry, Kind
+from edgefw.records import content_hash
+from edgefw.services.broker.plan import plan_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from edgefw.services.broker.journal import Restored, Row
+    from edgefw.services.broker.link import Held
+    from edgefw.services.broker.plan import Plan
+    from edgefw.services.broker.timeline import Timeline
+
+
+class Account:
+    """Makes entries; `sink` takes them, None if nobody wants them. `now` is always the monotonic clock's."""
+
+    def __init__(self, timeline: Timeline, plan: Plan, sink: Callable[[Entry], None] | None) -> None:
+        self._timeline, self._sink = timeline, sink
+        self._wall = plan.rules.clock == "wall"
+        self._version = plan.version
+        self._last = 0
+
+    def begin(self, plan: Plan, known: Restored | None, now: float) -> None:
+        """Tell that a broker begins, or goes on with what it knows of acceptances."""
+        for row in sorted(known.rows, key=_accepted) if known is not None and self._sink is not None else ():
+            self._last = max(self._last, row.accepted)
+            hash_ = None if row.payload is None else content_hash(row.payload)
+            key = row.agent, row.round
+            self._tell(Entry(row.accepted, Kind.ACCEPTED, *key, row.version, hash=hash_, norm=row.norm))
+        self._add(Kind.BEGUN, now)
+        self.changed(plan, now)
+
+    def changed(self, plan: Plan, now: float) -> None:
+        """Tell that a plan is in force from now on."""
+        self._version = plan.version
+        if self._sink is not None:
+            text = plan_to_json(plan, self._timeline.real)
+            self._tell(Entry(self._moment(now), Kind.PLAN, version=plan.version, plan=text))
+
+    def accepted(
+        self, key: tuple[int, int], payload: bytes, norm: float, held: Held | None, now: float
+    ) -> int:
+        """Tell that feedback was taken over, return the moment; `held` is None if it is dropped at once."""
+        moment = self._moment(now)
+        if self._sink is not None:
+            due = None if held is None else self._due(held)
+            entry = Entry(moment, Kind.ACCEPTED, *key, self._version, due, content_hash(payload), norm)
+            self._tell(entry)
+            if held is None:
+                self._add(Kind.DROPPED, now, *key)
+        return moment
+
+    def withdrawn(self, key: tuple[int, int], now: float) -> None:
+        """Tell that feedback could not be kept."""
+        self._add(Kind.WITHDRAWN, now, *key)
+
+    def redue(self, agent: int, now: float) -> None:
+        """Tell that a link is asked again when its feedback is due."""
+        self._add(Kind.REDUE, now, agent)
+
+    def dropped(self, agent: int, rounds: Iterable[int], now: float) -> None:
+        """Tell that feedback will never be delivered."""
+        for s in rounds:
+            self._add(Kind.DROPPED, now, agent, s)
+
+    def released(self, released: Sequence[Held], now: float) -> None:
+        """Tell what was due and is released."""
+        if self._sink is not None:
+            for held in released:
+                due = self._due(held)
+                self._tell(
+                    Entry(self._moment(now), Kind.RELEASED, held.agent, held.round, self._version, due)
+                )
+
+    def acknowledged(self, agent: int, rounds: Iterable[int], now: float) -> None:
+        """Tell what an agent has."""
+        for s in rounds:
+            self._add(Kind.ACKNOWLEDGED, now, agent, s)
+
+    def collected(self, agent: int, t: int, now: float) -> None:
+        """Tell that an agent asked for what arrives in round t."""
+        self._add(Kind.COLLECTED, now, agent, t)
+
+    def _add(self, kind: Kind, now: float, agent: int = 0, s: int = 0) -> None:
+        if self._sink is not None:
+            self._tell(Entry(self._moment(now), kind, agent, s, self._version))
+
+    def _tell(self, entry: Entry) -> None:
+        if self._sink is not None:
+            self._sink(entry)
+
+    def _moment(self, now: float) -> int:
+        self._last = max(self._last + 1, self._timeline.real(now))
+        return self._last
+
+    def _due(self, held: Held) -> int | None:
+        if math.isinf(held.due):
+            return None
+        return self._timeline.real(held.due) if self._wall else int(held.due)
+
+
+def _accepted(row: Row) -> int:
+    return row.accepted

@@ -1,0 +1,113 @@
+"""The broker's account on its way into the record. All that comes is checked before it is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import grpc
+
+from edgefw.core.account import Entry, Kind
+from edgefw.errors import WireError
+from edgefw.v1 import observer_service_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+
+log = logging.getLogger(__name__)
+
+_HASH = 16  # bytes
+
+
+class Accounts:
+    """Takes the account of a run of n agents; `keep` writes entries, and returns when they are on record."""
+
+    def __init__(
+        self, identity: str, n: int, rounds: int, keep: Callable[[Sequence[Entry]], Awaitable[None]]
+    ) -> None:
+        self._identity, self._n, self._rounds, self._keep = identity, n, rounds, keep
+        self._last = 0  # the moment of the last entry that is kept
+        self._accepted = [0] * n  # the last round of each agent's feedback that the account knows
+        self._news = asyncio.Condition()
+        self._expected = False  # whether there is a broker that gives an account
+
+    def restore(self, entries: Iterable[Entry]) -> None:
+        """Go on with what is on record."""
+        for entry in entries:
+            self._note(entry)
+
+    async def serve(self, requests: AsyncIterator[pb.AccountRequest], context: Any) -> None:
+        """Serve one stream of a broker."""
+        try:
+            self._welcome(await anext(requests, None))
+            self._expected = True
+            await context.write(pb.AccountResponse(moment=self._last))
+            async for request in requests:
+                await self._take([self._decode(message) for message in request.entries])
+                await context.write(pb.AccountResponse(moment=self._last))
+        except WireError as error:
+            log.warning("account refused: %s", error)
+            other = error.reason == "digest"
+            status = grpc.StatusCode.FAILED_PRECONDITION if other else grpc.StatusCode.INVALID_ARGUMENT
+            await context.abort(status, str(error))
+
+    async def covers(self, rounds: int, seconds: float) -> bool:
+        """Wait a moment until the account knows of all feedback up to a round; return whether it does."""
+        if not self._expected:
+            return False
+        try:
+            async with asyncio.timeout(seconds), self._news:
+                await self._news.wait_for(lambda: min(self._accepted) >= rounds)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _take(self, entries: Sequence[Entry]) -> None:
+        if any(after.moment <= before.moment for before, after in pairwise(entries)):
+            raise WireError("order", "the entries of an account have to be in the order of their moments")
+        news = [entry for entry in entries if entry.moment > self._last]
+        if not news:
+            return
+        await self._keep(news)
+        async with self._news:
+            self.restore(news)
+            self._news.notify_all()
+
+    def _note(self, entry: Entry) -> None:
+        self._expected = True
+        self._last = max(self._last, entry.moment)
+        if entry.kind is Kind.ACCEPTED:
+            self._accepted[entry.agent] = max(self._accepted[entry.agent], entry.round)
+
+    def _welcome(self, request: pb.AccountRequest | None) -> None:
+        digest = "" if request is None else request.scenario_digest
+        if digest != self._identity:
+            raise WireError(
+                "digest", f"this account is of run {digest[:64]!r}, the observer has {self._identity!r}"
+            )
+
+    def _decode(self, message: pb.AccountEntry) -> Entry:
+        kind, agent, round_ = int(message.kind), message.agent, message.round
+        if kind not in _KINDS:
+            raise WireError("kind", f"an account has no entries of kind {kind}")
+        if agent >= self._n or round_ > self._rounds:
+            raise WireError("agent", f"there is no round {round_} of agent {agent}")
+        if len(message.hash) not in {0, _HASH} or not math.isfinite(message.norm):
+            raise WireError("entry", f"the account of agent {agent}, round {round_} cannot be: {message}")
+        return Entry(
+            message.moment,
+            Kind(kind),
+            agent,
+            round_,
+            message.version,
+            message.due if message.HasField("due") else None,
+            message.hash.hex() or None,
+            message.norm if kind == Kind.ACCEPTED else None,
+            message.plan if kind == Kind.PLAN else None,
+        )
+
+
+_KINDS = frozenset(Kind)

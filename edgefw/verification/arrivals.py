@@ -1,0 +1,140 @@
+"""Whether feedback was used when it can have been: the plays' arrivals against the broker's account.
+
+Under the rounds clock arrivals follow from the plan, its changes and the order of what the broker did: they
+have to be equal. By the wall clock only the broker's own clock is asked: no other can be compared with it.
+
+*Not too early.* An agent submits round t after it has played it. So a feedback that was used on the way to
+play t was released before round t was accepted.
+
+*Not too late.* An agent uses what it has when its next sweep begins, and acknowledges only what it has. It
+has at most UNANSWERED submissions open. So suppose that feedback s was acknowledged at moment a, and that
+more than UNANSWERED of the rounds before u were accepted after a. Had sweep u begun before a, all of those
+would have been open at its beginning: too many. So sweep u began after a, and s is used by play u or before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from edgefw.core.account import Kind
+from edgefw.errors import RecordError
+from edgefw.services.agent.service import UNANSWERED
+from edgefw.services.broker.hold import RoundsHold
+from edgefw.verification.broker import BrokerAgain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from edgefw.records import PlayRow
+    from edgefw.verification.broker import Key
+    from edgefw.verification.record import Recorded
+
+NO_ACCOUNT = (
+    "run.sqlite has no account of the broker: whether feedback arrived when the plan says is not known"
+)
+HOLE = "the broker's account has a hole: whether feedback arrived when the plan says is not known"
+CUT_SHORT = "the broker's account ends before the run does: arrivals were checked up to round {t}"
+
+
+def check_arrivals(recorded: Recorded) -> tuple[str, ...]:
+    """Refuse arrivals that cannot have been; return what could not be checked."""
+    account = recorded.account
+    if not account:
+        return (NO_ACCOUNT,)
+    if any(entry.kind is Kind.LOST for entry in account):
+        return (HOLE,)
+    broker = BrokerAgain(recorded.setup.scenario, account)
+    broker.run(account)
+    known = _known_rounds(broker, recorded)
+    rows = [row for rows in recorded.rounds[:known] for row in rows]
+    if recorded.setup.scenario.clock == "rounds":
+        _check_equal(broker, rows)
+    else:
+        _check_order(broker, rows)
+    _check_outstanding(broker, rows)
+    return () if known == len(recorded.rounds) else (CUT_SHORT.format(t=known),)
+
+
+def _known_rounds(broker: BrokerAgain, recorded: Recorded) -> int:
+    """Return up to which recorded round the account knows of every feedback."""
+    last = [0] * recorded.setup.n
+    for agent, s in broker.accepted:
+        last[agent] = max(last[agent], s)
+    known = min(*last, len(recorded.rounds)) if len(last) > 1 else min(last[0], len(recorded.rounds))
+    for agent in range(recorded.setup.n):
+        for s in range(1, last[agent] + 1):
+            if (agent, s) not in broker.accepted:
+                raise RecordError(
+                    f"round {s}, agent {agent}: the broker accepted no feedback, but later ones"
+                )
+    return known
+
+
+def _check_equal(broker: BrokerAgain, rows: Sequence[PlayRow]) -> None:
+    """Refuse, under the rounds clock, an F_{t-1} that is not what the plan gives."""
+    for row in rows:
+        expected = broker.arrivals.get((row.agent, row.round - 1), ())
+        if row.arrivals != expected:
+            raise RecordError(
+                f"round {row.round}, agent {row.agent}: the arrivals are {list(row.arrivals)}, "
+                f"by the plan they are {list(expected)}"
+            )
+
+
+def _check_order(broker: BrokerAgain, rows: Sequence[PlayRow]) -> None:
+    """Refuse, by the wall clock, what is used before its release, or long after it was acknowledged."""
+    used: dict[Key, int] = {}
+    for row in rows:
+        for s in row.arrivals:
+            _check_not_early(broker, row, s)
+            used[row.agent, s] = row.round
+    latest = rows[-1].round if rows else 0
+    for (agent, s), acknowledged in broker.acknowledged.items():
+        u = _must_be_used_by(broker, agent, s, acknowledged)
+        if u <= latest and used.get((agent, s), latest + 1) > u:
+            raise RecordError(
+                f"round {s}, agent {agent}: the feedback was acknowledged, and was not used by round {u}"
+            )
+
+
+def _check_not_early(broker: BrokerAgain, row: PlayRow, s: int) -> None:
+    key, accepted = (row.agent, s), broker.accepted[row.agent, row.round].moment
+    place = f"round {row.round}, agent {row.agent}: the feedback of round {s}"
+    if key in broker.dropped:
+        raise RecordError(f"{place} was used, and was dropped")
+    known = broker.lost.get(key, broker.released.get(key))
+    if known is None:
+        raise RecordError(f"{place} was used, and was never released")
+    if known > accepted:
+        raise RecordError(f"{place} was used {(known - accepted) / 1e9:.3f} s or more before it was released")
+
+
+def _must_be_used_by(broker: BrokerAgain, agent: int, s: int, acknowledged: int) -> int:
+    """Return the first play that cannot but use feedback s, acknowledged at this moment (see above)."""
+    later = 0
+    for v in range(s + 1, broker.hold.rounds + 1):
+        entry = broker.accepted.get((agent, v))
+        later += entry is not None and entry.moment > acknowledged
+        if later > UNANSWERED:
+            return v + 1
+    return broker.hold.rounds + 1
+
+
+def _check_outstanding(broker: BrokerAgain, rows: Sequence[PlayRow]) -> None:
+    """Refuse numbers of outstanding feedback: submitted, not received, not known by its agent to be dropped.
+
+    Under the rounds clock an agent has received what it has used. By the wall clock it may have more.
+    """
+    exact = isinstance(broker.hold, RoundsHold)
+    unused, dropped = dict.fromkeys(range(len(broker.hold.links)), 0), Counter[int]()
+    for row in rows:
+        unused[row.agent] += 1 - len(row.arrivals)
+        dropped[row.agent] += (row.agent, row.round) in broker.dropped
+        most = unused[row.agent]
+        least = most - dropped[row.agent] if exact else 0
+        if not least <= row.outstanding <= most:
+            raise RecordError(
+                f"round {row.round}, agent {row.agent}: {row.outstanding} feedbacks are said to be "
+                f"outstanding, {most} are unused and {dropped[row.agent]} of them dropped"
+            )

@@ -1,0 +1,233 @@
+"""The broker once more, from its account: what was due when by the plan, and what became of it.
+
+The broker's hold is pure, so its account can be put through it again: acceptances, plans and collections in
+their order have to give the due times that the account says, and what was released has to have been due. What
+a broker did just before it was killed may be missing; the BEGUN that follows says where.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from edgefw.core.account import Entry, Kind
+from edgefw.errors import DataError, RecordError, WireError
+from edgefw.services.broker.hold import RoundsHold, WallHold, make_hold
+from edgefw.services.broker.limits import Limits
+from edgefw.services.broker.plan import plan_from_json, scenario_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from edgefw.scenario.model import Scenario
+    from edgefw.services.broker.hold import Taken
+    from edgefw.services.broker.plan import Plan
+
+Key = tuple[int, int]
+
+SECOND = 10**9  # nanoseconds
+SLACK = 2_000  # nanoseconds that two ways to compute a due time may differ
+LATEST = 10 * SECOND  # what was due so long before the account ends has to have been released
+
+_NO_LIMITS = Limits(link=2**62, all=2**62, bytes=2**62)  # what was accepted had room
+
+
+class BrokerAgain:
+    """Takes the entries of an account one after the other; what cannot have been raises a RecordError."""
+
+    def __init__(self, scenario: Scenario, account: Sequence[Entry]) -> None:
+        self._zero, self._end = account[0].moment, account[-1].moment
+        self._first = scenario_plan(scenario)
+        self._plans = {entry.version: self._read_plan(entry) for entry in account if entry.kind is Kind.PLAN}
+        self._restarts = [entry.moment for entry in account[1:] if entry.kind is Kind.BEGUN]
+        self.hold = make_hold(self._first, _NO_LIMITS)
+        self.accepted: dict[Key, Entry] = {}
+        self.released: dict[Key, int] = {}  # when each was released first
+        self.acknowledged: dict[Key, int] = {}
+        self.lost: dict[Key, int] = {}  # when each was due that a killed broker may have released unseen
+        self.dropped: set[Key] = set()  # by the plan,
+        self._said_dropped: set[Key] = set()  # and by the account
+        self.arrivals: dict[Key, tuple[int, ...]] = {}  # F_t by agent and t (rounds clock)
+        self._ripe: dict[Key, int] = {}  # due, and to be released next
+        self._newest = 0  # the latest due time of what has been released
+
+    def run(self, account: Sequence[Entry]) -> None:
+        """Take the whole account, which has no hole."""
+        take = {
+            Kind.BEGUN: self._take_begun,
+            Kind.PLAN: self._take_plan,
+            Kind.ACCEPTED: self._take_accepted,
+            Kind.WITHDRAWN: self._take_withdrawn,
+            Kind.REDUE: self._take_redue,
+            Kind.RELEASED: self._take_released,
+            Kind.ACKNOWLEDGED: self._take_acknowledged,
+            Kind.COLLECTED: self._take_collected,
+            Kind.DROPPED: self._take_dropped,
+        }
+        for entry in account:
+            if entry.kind is not Kind.RELEASED:
+                self._none_left_behind()
+            take[entry.kind](entry)
+        self._none_left_behind()
+        self._nothing_forgotten()
+
+    def _take_begun(self, entry: Entry) -> None:
+        """Begin; or go on after a restart, before which some entries may be missing."""
+        if entry.moment in self._restarts:
+            self.lost |= self._due_by(entry.moment) | self._ripe
+            self._ripe = {}
+            for link in self.hold.links:
+                self._drop(link.agent, self.hold.redue(link.agent, self._at(entry.moment)))
+
+    def _take_plan(self, entry: Entry) -> None:
+        current, plan = self.hold.plan.version, self._plans[entry.version]
+        if entry.version == self._first.version and plan != self._first:
+            raise RecordError("the first plan of the broker's account is not the scenario's")
+        if entry.version < current:
+            raise RecordError(f"plan {entry.version} comes after plan {current} in the broker's account")
+        if entry.version > current:
+            self.hold.change(plan)
+
+    def _take_accepted(self, entry: Entry) -> None:
+        key = agent, s = entry.agent, entry.round
+        self._check_place(key)
+        self._under(entry)
+        if key in self.accepted:
+            if not self._restarted(self.accepted[key].moment, entry.moment):
+                raise RecordError(f"{_name(key)} was accepted twice")
+            self._withdraw(key, entry.moment)  # it was not yet on disk when the broker was killed
+        self._collect_before(agent, s)
+        taken: Taken = self.hold.submit(agent, s, b"", entry.norm or 0.0, self._at(entry.moment))
+        self.accepted[key] = entry
+        self._drop(agent, (*taken.others, *((s,) if taken.dropped else ())))
+        held = self.hold.links[agent].held.get(s)
+        if entry.due is not None or not self._restarted(entry.moment):
+            self._check_due(key, entry.due, None if held is None else held.due)
+
+    def _take_withdrawn(self, entry: Entry) -> None:
+        self._withdraw((entry.agent, entry.round), entry.moment)
+
+    def _take_redue(self, entry: Entry) -> None:
+        self._drop(entry.agent, self.hold.redue(entry.agent, self._at(entry.moment)))
+
+    def _take_released(self, entry: Entry) -> None:
+        key = entry.agent, entry.round
+        self._ripe |= self._due_by(entry.moment)
+        if key in self.lost:
+            self.released.setdefault(key, entry.moment)
+            return
+        due = self._ripe.pop(key, None)
+        if due is None:
+            raise RecordError(f"{_name(key)} was released though it was not due")
+        self._check_due(key, entry.due, self._at(due))
+        self._newest = max(self._newest, due)
+        self.released[key] = entry.moment
+
+    def _take_acknowledged(self, entry: Entry) -> None:
+        key = entry.agent, entry.round
+        if key not in self.released and key not in self.lost:
+            raise RecordError(f"{_name(key)} was acknowledged and never released")
+        self.acknowledged.setdefault(key, entry.moment)
+
+    def _take_collected(self, entry: Entry) -> None:
+        self._collect(entry.agent, entry.round)
+
+    def _take_dropped(self, entry: Entry) -> None:
+        key = entry.agent, entry.round
+        if key not in self.dropped:
+            raise RecordError(f"{_name(key)} is said to be dropped, by the plan it is not")
+        self._said_dropped.add(key)
+
+    def _under(self, entry: Entry) -> None:
+        """Go over to the plan that a feedback was accepted under, which a killed broker may not have told."""
+        if entry.version == self.hold.plan.version:
+            return
+        if entry.version not in self._plans or not self._restarted(entry.moment):
+            raise RecordError(
+                f"{_name((entry.agent, entry.round))} was accepted under plan {entry.version}, "
+                f"in force was {self.hold.plan.version}"
+            )
+        self.hold.change(self._plans[entry.version])
+
+    def _collect_before(self, agent: int, s: int) -> None:
+        """Collect the round before, which an agent does before it submits the next (rounds clock)."""
+        if isinstance(self.hold, RoundsHold) and self.hold.collected[agent] < s - 1:
+            known = self.accepted.get((agent, s - 1))
+            if known is None or not self._restarted(known.moment):
+                raise RecordError(f"round {s}, agent {agent}: the round before had not been asked for")
+            self._collect(agent, s - 1)
+
+    def _collect(self, agent: int, t: int) -> None:
+        if not isinstance(self.hold, RoundsHold):
+            raise RecordError("rounds are collected under the rounds clock only")
+        try:
+            arrived = self.hold.collect(agent, t)
+        except WireError as error:
+            raise RecordError(f"the broker's account cannot be: {error}") from None
+        self.arrivals[agent, t] = tuple(sorted(held.round for held in arrived.deliveries))
+
+    def _withdraw(self, key: Key, moment: int) -> None:
+        if self.accepted.pop(key, None) is None:
+            raise RecordError(f"{_name(key)} is said to be withdrawn, it was not there")
+        self._drop(key[0], self.hold.withdraw(*key, self._at(moment)))
+        self.dropped.discard(key)
+
+    def _drop(self, agent: int, rounds: Sequence[int]) -> None:
+        self.dropped |= {(agent, s) for s in rounds}
+
+    def _due_by(self, moment: int) -> dict[Key, int]:
+        """Take out what is due by a moment (wall clock), with its due times."""
+        if not isinstance(self.hold, WallHold):
+            return {}
+        released = self.hold.release(self._at(moment))
+        return {(held.agent, held.round): self._real(held.due) for held in released}
+
+    def _none_left_behind(self) -> None:
+        """Refuse that something is still there which was due earlier than what was released."""
+        for key, due in self._ripe.items():
+            if due + SLACK < self._newest:
+                raise RecordError(f"{_name(key)} was due before others that were released, and was not")
+
+    def _nothing_forgotten(self) -> None:
+        """Refuse that something was due long before the end and not released, or dropped and not told."""
+        if forgotten := self._due_by(self._end - LATEST):
+            raise RecordError(f"{_name(min(forgotten))} was due and never released")
+        if not self._restarts and (untold := self.dropped - self._said_dropped):
+            raise RecordError(f"{_name(min(untold))} is dropped by the plan, and the broker did not say so")
+
+    def _check_due(self, key: Key, said: int | None, due: float | None) -> None:
+        """Compare a due time of the account with what the plan gives; None and infinity are never."""
+        expected = None if due is None or math.isinf(due) else due
+        if said is None or expected is None:
+            same = said is None and expected is None
+        elif isinstance(self.hold, RoundsHold):
+            same = said == expected
+        else:
+            same = abs(said - self._real(expected)) <= SLACK
+        if not same:
+            raise RecordError(f"{_name(key)} is said to be due at {said}, by the plan it is {expected}")
+
+    def _restarted(self, after: int, before: int | None = None) -> bool:
+        """Whether a broker was started again between two moments: what it did before that may be missing."""
+        return any(after < moment and (before is None or moment < before) for moment in self._restarts)
+
+    def _check_place(self, key: Key) -> None:
+        if not (0 <= key[0] < len(self.hold.links) and 1 <= key[1] <= self.hold.rounds):
+            raise RecordError(f"{_name(key)} is not of this run")
+
+    def _read_plan(self, entry: Entry) -> Plan:
+        try:
+            return plan_from_json(entry.plan or "", self._first.rules, self._at)
+        except DataError as error:
+            raise RecordError(f"plan {entry.version} of the broker's account: {error}") from None
+
+    def _at(self, moment: int) -> float:
+        """Return a moment in seconds from the account's first: floats are exact enough there."""
+        return (moment - self._zero) / SECOND
+
+    def _real(self, at: float) -> int:
+        return self._zero + round(at * SECOND)
+
+
+def _name(key: Key) -> str:
+    return f"round {key[1]}, agent {key[0]}: the feedback"

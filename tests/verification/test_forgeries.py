@@ -1,0 +1,187 @@
+"""A run with changes of its plan is verified, under both clocks; no forgery of it is, however consistent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import playback
+import pytest
+import whole_run
+from forger import Forger, at_once, earlier, later, never
+
+from edgefw.commands import verify as command
+from edgefw.core.account import Kind
+from edgefw.errors import RecordError, UnverifiedError
+from edgefw.verification.record import read
+from edgefw.verification.verdict import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from edgefw.records import RunFolder
+
+pytestmark = pytest.mark.xdist_group("machine")  # a run by the clock: one at a time
+
+ROUNDS = 24
+PACE = {"pace": "60ms", "algorithm": {"horizon": ROUNDS}}
+LATER: dict[str, Any] = {"name": "more", "apply_to": "pending"}
+WALL: dict[str, Any] = {
+    "clock": "wall",
+    "delays": [
+        {"type": "latency", "agents": [1], "latency": "150ms", "jitter": "100ms", "distribution": "uniform"},
+        {"type": "drop", "agents": [2], "probability": 0.2},
+    ],
+}
+WALL_STEPS: list[whole_run.Step] = [
+    (4, "POST", "/links/3/faults", {"name": "slow", "type": "latency", "attributes": {"latency": "200ms"}}),
+    (6, "POST", "/links/1/faults", LATER | {"type": "latency", "latency": "70ms"}),
+    (8, "PATCH", "/links/0", {"enabled": False}),
+    (11, "PATCH", "/links/0", {"enabled": True}),
+    (12, "DELETE", "/links/1/faults/more", None),
+    (13, "POST", "/faults", {"type": "blackout", "duration": "150ms"}),
+]
+IN_ROUNDS: dict[str, Any] = {
+    "clock": "rounds",
+    "delays": [
+        {"type": "rounds", "agents": [1], "rounds": 4, "jitter": 2},
+        {"type": "drop", "agents": [2], "probability": 0.2},
+        {"type": "adversary", "agents": [3], "strategy": "largest", "period": 4, "share": 0.5},
+    ],
+}
+ROUND_STEPS: list[whole_run.Step] = [
+    (4, "POST", "/links/0/faults", {"name": "slow", "type": "rounds", "attributes": {"rounds": 3}}),
+    (6, "POST", "/links/1/faults", LATER | {"type": "rounds", "rounds": 3}),
+    (8, "PATCH", "/links/0", {"enabled": False}),
+    (11, "PATCH", "/links/0", {"enabled": True}),
+    (13, "DELETE", "/links/1/faults/more", None),
+]
+
+
+@pytest.fixture(scope="module", params=["wall", "rounds"])
+def honest(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """Return a run with its plan changed on the way."""
+    wall = request.param == "wall"
+    scenario = playback.scenario(**(WALL if wall else IN_ROUNDS), **PACE)
+    return whole_run.run(tmp_path_factory.mktemp("run"), scenario, WALL_STEPS if wall else ROUND_STEPS)
+
+
+@pytest.fixture
+def forger(honest: RunFolder, tmp_path: Path) -> Forger:
+    return Forger(honest, tmp_path / "forged")
+
+
+def refusal(forger: Forger) -> str:
+    """Return why a record is refused, which it has to be, with exit code 1."""
+    with pytest.raises(RecordError) as failure:
+        command.run(str(forger.folder.path))
+    assert failure.value.exit_code == 1
+    return str(failure.value)
+
+
+def is_wall(folder: RunFolder) -> bool:
+    return read(folder).setup.scenario.clock == "wall"
+
+
+def test_an_honest_run_with_changes_of_its_plan_is_verified(
+    honest: RunFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.run(str(honest.path))
+    assert capsys.readouterr().out == "96 of 96 plays are identical, 24 rounds were replayed\n"
+    kinds = {entry.kind for entry in honest.account()}
+    assert kinds >= {Kind.BEGUN, Kind.PLAN, Kind.ACCEPTED, Kind.REDUE, Kind.DROPPED}
+    assert len({entry.version for entry in honest.account()}) > 4
+    assert verify(read(honest)).passed
+
+
+@pytest.mark.parametrize("payloads", [False, True], ids=["rows", "rows and payloads"])
+@pytest.mark.parametrize(
+    "false",
+    [at_once, never, later(7, 1), earlier(2, 1), earlier(1, 0)],
+    ids=["at once", "never", "later", "earlier", "one round earlier"],
+)
+def test_false_arrivals_are_refused_however_consistent(
+    forger: Forger, false: Callable[..., Any], *, payloads: bool
+) -> None:
+    forger.arrivals(false, payloads=payloads)
+    said = refusal(forger)
+    if payloads and not is_wall(forger.folder):
+        assert "by the plan they are" in said
+    if payloads and is_wall(forger.folder):
+        assert "released" in said or "acknowledged" in said or "dropped" in said
+
+
+def test_one_feedback_a_round_later_is_seen_by_the_hash_of_a_payload(forger: Forger) -> None:
+    forger.arrivals(later(1, 1))
+    assert ("the payload's hash is" if is_wall(forger.folder) else "by the plan they are") in refusal(forger)
+
+
+def test_false_arrivals_under_the_name_of_another_build_are_refused(forger: Forger) -> None:
+    forger.sql("UPDATE meta SET value = '0.1' WHERE key = 'numpy'")
+    forger.arrivals(at_once)
+    refusal(forger)
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "agent", "s"),
+    [
+        ("DELETE FROM account", Kind.ACCEPTED, 1, 5),
+        ("UPDATE account SET due = due + 100000", Kind.ACCEPTED, 1, 5),
+        ("UPDATE account SET hash = '00'", Kind.ACCEPTED, 1, 5),
+        ("UPDATE account SET hash = NULL", Kind.ACCEPTED, 1, 5),
+        ("UPDATE account SET version = version - 1", Kind.ACCEPTED, 0, 18),
+        ("UPDATE account SET moment = moment + 1000000000", Kind.ACCEPTED, 3, 6),
+        ("UPDATE account SET agent = 9", Kind.ACCEPTED, 3, 6),
+        ("UPDATE account SET round = 7", Kind.ACCEPTED, 3, 6),
+        ("UPDATE account SET kind = 99", Kind.ACCEPTED, 3, 6),
+        ("UPDATE account SET due = 'soon'", Kind.ACCEPTED, 3, 6),
+        ("UPDATE account SET plan = replace(plan, 'fault', 'fraud')", Kind.PLAN, 0, 0),
+        ("DELETE FROM account", Kind.PLAN, 0, 0),
+        ("DELETE FROM account", Kind.DROPPED, 2, None),
+        ("DELETE FROM account", Kind.REDUE, 1, 0),
+        ("DELETE FROM account", Kind.REDUE, 0, 0),
+    ],
+)
+def test_a_changed_account_is_refused(
+    forger: Forger, change: str, kind: Kind, agent: int, s: int | None
+) -> None:
+    round_ = "" if s is None else f" AND round = {s}"
+    forger.sql(f"{change} WHERE kind = {int(kind)} AND agent = {agent}{round_}")
+    refusal(forger)
+
+
+def test_an_account_without_one_change_of_the_plan_is_refused(forger: Forger) -> None:
+    forger.sql("DELETE FROM account WHERE kind = 2 AND version = 3")
+    assert "plan" in refusal(forger)
+
+
+def test_an_account_whose_releases_were_moved_is_refused(forger: Forger) -> None:
+    if not is_wall(forger.folder):
+        forger.sql("UPDATE account SET round = round - 1 WHERE kind = 8 AND agent = 1 AND round > 3")
+        refusal(forger)
+        return
+    where = "WHERE kind = 6 AND agent = 1 AND round = 5"
+    moved = "UPDATE account SET moment = moment - 50000000"
+    forger.sql(f"{moved} {where}")
+    assert "released though it was not due" in refusal(forger)
+    forger.sql(f"{moved}, due = due - 100000000 {where}")
+    assert "released though it was not due" in refusal(forger)
+
+
+def test_without_an_account_a_run_is_not_verified_in_full(
+    forger: Forger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forger.sql("DELETE FROM account")
+    with pytest.raises(UnverifiedError, match="is not verified in full") as failure:
+        command.run(str(forger.folder.path))
+    assert failure.value.exit_code == 3
+    assert "not checked: run.sqlite has no account of the broker" in capsys.readouterr().out
+
+
+def test_an_account_with_a_hole_or_without_its_end_is_said_to_be_so(forger: Forger) -> None:
+    forger.sql("DELETE FROM account WHERE moment >= (SELECT min(moment) FROM account WHERE round = 22)")
+    with pytest.raises(UnverifiedError, match="ends before the run does: arrivals were checked up to round"):
+        command.run(str(forger.folder.path))
+    forger.sql("UPDATE account SET kind = 10 WHERE moment = (SELECT max(moment) FROM account)")
+    with pytest.raises(UnverifiedError, match="has a hole"):
+        command.run(str(forger.folder.path))
