@@ -171,7 +171,7 @@ def _add_verify(commands: Any) -> None:
         "verify",
         help="replay an emulated run and compare every play bit for bit",
         epilog="exit code: 0 verified, every play bit for bit; 1 the record is not true; 2 it cannot be "
-        "replayed; 3 nothing is wrong, but not all could be checked (another build of numpy, say)",
+        "replayed; 3 nothing is wrong, but not all could be checked (another build, no broker's account)",
     )
     parser.add_argument("run", metavar="RUN", help="a run folder")
     parser.set_defaults(call=_verify)

@@ -53,13 +53,12 @@ class Account:
         self, key: tuple[int, int], payload: bytes, norm: float, held: Held | None, now: float
     ) -> int:
         """Tell that feedback was taken over, return the moment; `held` is None if it is dropped at once."""
-        moment = self._moment(now)
-        if self._sink is not None:
-            due = None if held is None else self._due(held)
-            entry = Entry(moment, Kind.ACCEPTED, *key, self._version, due, content_hash(payload), norm)
-            self._tell(entry)
-            if held is None:
-                self._add(Kind.DROPPED, now, *key)
+        if self._sink is None:
+            return self._timeline.real(now)
+        moment, due = self._moment(now), None if held is None else self._due(held)
+        self._tell(Entry(moment, Kind.ACCEPTED, *key, self._version, due, content_hash(payload), norm))
+        if held is None:
+            self._add(Kind.DROPPED, now, *key)
         return moment
 
     def withdrawn(self, key: tuple[int, int], now: float) -> None:

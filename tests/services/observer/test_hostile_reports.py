@@ -113,6 +113,7 @@ class Desk:
             self.metrics,
             lambda *_: asyncio.sleep(0),
             Attendance(setup.n, lambda: 0.0),
+            lambda *_: asyncio.sleep(0),
         )
         self.recorder.open()
 
