@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from edgefw.scenario.model import Scenario
     from edgefw.services.network.prepare import Places
 
-START_SECONDS, END_SECONDS = 30.0, 15.0
+START_SECONDS, END_SECONDS = 90.0, 30.0
 _OWN = {key: value for key, value in ENVIRONMENT.items() if key != "EDGEFW_SUPERVISED"}
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import grpc
 
 from edgefw.core.account import Entry, Kind
-from edgefw.transport.backoff import Backoff
-from edgefw.transport.channel import open_channel
+from edgefw.errors import RunOverError
+from edgefw.transport.connection import Attempts, Connection, ending, first_message, while_open
+from edgefw.transport.race import race
 from edgefw.v1 import observer_service_pb2 as pb
 from edgefw.v1.observer_service_pb2_grpc import ObserverServiceStub
 
@@ -27,11 +29,6 @@ UNANSWERED = 1024  # entries sent ahead of the answers
 COMPANY = 0.05  # seconds that an entry waits for others
 _EVER = 2**63  # after every moment
 _KINDS = {kind: f"ACCOUNT_KIND_{kind.name}" for kind in Kind}
-_NO_USE = (  # the observer has gone on to another run, or takes no accounts
-    grpc.StatusCode.FAILED_PRECONDITION,
-    grpc.StatusCode.INVALID_ARGUMENT,
-    grpc.StatusCode.UNIMPLEMENTED,
-)
 
 
 class AccountClient:
@@ -64,41 +61,30 @@ class AccountClient:
 
     async def run(self) -> None:
         """Send for as long as the broker lives, or until the observer has no use for it."""
-        backoff = Backoff()
-        async with open_channel(self._address) as channel:
-            stub = ObserverServiceStub(channel)
-            while True:
-                call = stub.Account()
-                try:
-                    await self._converse(call, backoff)
-                except grpc.aio.AioRpcError as error:
-                    log.info("account for %s: %s: %s", self._address, error.code().name, error.details())
-                    if error.code() in _NO_USE:
-                        break
-                except asyncio.InvalidStateError:
-                    pass  # the call ended while it was written to: the next read would have said so
-                finally:
-                    call.cancel()
-                await backoff.pause()
+        with suppress(RunOverError):
+            async with Connection("the observer", self._address) as connection:
+                async for attempt in connection.attempts("keep the account", _refusal):
+                    async with attempt as channel, ending(ObserverServiceStub(channel).Account()) as call:
+                        await self._converse(call, attempt)
         self._unwanted = True
         self._kept(_EVER)
 
-    async def _converse(self, call: Any, backoff: Backoff) -> None:
+    async def _converse(self, call: Any, attempt: Attempts) -> None:
         await call.write(pb.AccountRequest(scenario_digest=self._digest))
-        if (answer := await call.read()) is grpc.aio.EOF:
+        if (answer := await first_message(call)) is grpc.aio.EOF:
             return
-        backoff.reset()
+        attempt.worked()
         self._sent, self._open = 0, True
         self._kept(answer.moment)
-        writer = asyncio.create_task(self._write_all(call))
         try:
-            while (answer := await call.read()) is not grpc.aio.EOF:
-                self._kept(answer.moment)
+            await race(self._read_all(call), while_open(self._write_all(call)))
         finally:
             self._open = False
             self._settled.set()
-            writer.cancel()
-            await asyncio.gather(writer, return_exceptions=True)
+
+    async def _read_all(self, call: Any) -> None:
+        while (answer := await call.read()) is not grpc.aio.EOF:
+            self._kept(answer.moment)
 
     async def _write_all(self, call: Any) -> None:
         while True:
@@ -124,6 +110,12 @@ class AccountClient:
         self._news.set()
         if self._open:
             self._settled.clear()
+
+
+def _refusal(error: grpc.aio.AioRpcError) -> RunOverError:
+    """Return what ends an account: the observer has gone on to another run, or has no use for this one."""
+    log.warning("the observer takes no account of this run: %s", error.details())
+    return RunOverError(f"the observer refuses the account: {error.details()}")
 
 
 def _messages(entries: Iterable[Entry]) -> list[pb.AccountEntry]:

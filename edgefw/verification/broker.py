@@ -113,7 +113,7 @@ class BrokerAgain:
     def _take_released(self, entry: Entry) -> None:
         key = entry.agent, entry.round
         self._ripe |= self._due_by(entry.moment)
-        if key in self.lost:
+        if key in self.lost or self._released_again(key, entry.moment):
             self.released.setdefault(key, entry.moment)
             return
         due = self._ripe.pop(key, None)
@@ -122,6 +122,10 @@ class BrokerAgain:
         self._check_due(key, entry.due, self._at(due))
         self._newest = max(self._newest, due)
         self.released[key] = entry.moment
+
+    def _released_again(self, key: Key, moment: int) -> bool:
+        """Whether a feedback was released before a restart too: it had not been acknowledged by then."""
+        return key in self.released and self._restarted(self.released[key], moment)
 
     def _take_acknowledged(self, entry: Entry) -> None:
         key = entry.agent, entry.round

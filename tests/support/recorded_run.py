@@ -45,8 +45,8 @@ def account(setup: Setup) -> list[Entry]:
     """Return what the broker would tell of the run: a round takes a second, all that is due comes at once."""
     plan, entries = scenario_plan(setup.scenario), list[Entry]()
     hold, timeline = make_hold(plan, limits_of(setup.scenario)), Timeline(10**18, None)
-    told = Account(timeline, plan, entries.append)
-    told.begin(plan, None, 0.5)
+    told = Account(timeline, entries.append)
+    told.begin(plan, 0.5)
     for t, played in enumerate(playback.play_all(setup), start=1):
         for i, one in enumerate(played):
             now = t + i / 100

@@ -26,19 +26,24 @@ if TYPE_CHECKING:
 class Account:
     """Makes entries; `sink` takes them, None if nobody wants them. `now` is always the monotonic clock's."""
 
-    def __init__(self, timeline: Timeline, plan: Plan, sink: Callable[[Entry], None] | None) -> None:
+    def __init__(self, timeline: Timeline, sink: Callable[[Entry], None] | None) -> None:
         self._timeline, self._sink = timeline, sink
-        self._wall = plan.rules.clock == "wall"
-        self._version = plan.version
+        self._wall, self._version = True, 0
         self._last = 0
 
-    def begin(self, plan: Plan, known: Restored | None, now: float) -> None:
-        """Tell that a broker begins, or goes on with what it knows of acceptances."""
-        for row in sorted(known.rows, key=_accepted) if known is not None and self._sink is not None else ():
+    def recall(self, known: Restored | None) -> None:
+        """Tell the acceptances that a journal knows of, before the hold takes them over."""
+        if known is None or self._sink is None:
+            return
+        for row in sorted(known.rows, key=_accepted):
             self._last = max(self._last, row.accepted)
             hash_ = None if row.payload is None else content_hash(row.payload)
             key = row.agent, row.round
             self._tell(Entry(row.accepted, Kind.ACCEPTED, *key, row.version, hash=hash_, norm=row.norm))
+
+    def begin(self, plan: Plan, now: float) -> None:
+        """Tell that a broker begins, or goes on, under this plan."""
+        self._wall, self._version = plan.rules.clock == "wall", plan.version
         self._add(Kind.BEGUN, now)
         self.changed(plan, now)
 

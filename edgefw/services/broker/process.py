@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from edgefw.scenario.load import load, parse
+from edgefw.services.broker.account import Account
 from edgefw.services.broker.admin.app import make_server
 from edgefw.services.broker.journal import open_journal
 from edgefw.services.broker.journal.discard import discard_other
@@ -58,16 +59,18 @@ async def serve(
     metrics = BrokerMetrics(registry)
     journal = open_journal(options.journal, identity, metrics)
     try:
-        hold = make_or_restore(scenario, journal)
-        async with _accounting(observer, identity) as tell:
-            broker = Broker(identity, hold, journal, metrics, registry, tell)
+        async with _telling(observer, identity) as tell:
+            account = Account(journal.timeline, tell)
+            account.recall(journal.restored)
+            hold = make_or_restore(scenario, journal)
+            broker = Broker(identity, hold, journal, metrics, registry, account)
             await _listen(broker, scenario, options, Server(registry), stop)
     finally:
         await journal.close()
 
 
 @asynccontextmanager
-async def _accounting(observer: str | None, identity: str) -> AsyncIterator[Callable[[Entry], None] | None]:
+async def _telling(observer: str | None, identity: str) -> AsyncIterator[Callable[[Entry], None] | None]:
     """Tell the observer what the broker does while the block runs; its last entries get a moment longer."""
     if observer is None:
         yield None

@@ -26,11 +26,10 @@ from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1.broker_service_pb2_grpc import BrokerServiceServicer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from prometheus_client import CollectorRegistry
 
-    from edgefw.core.account import Entry
     from edgefw.services.broker.journal import Journal
     from edgefw.services.broker.link import Held, Link
     from edgefw.telemetry.metrics import BrokerMetrics
@@ -52,13 +51,13 @@ class Broker(BrokerServiceServicer):
         journal: Journal,
         metrics: BrokerMetrics,
         registry: CollectorRegistry,
-        tell: Callable[[Entry], None] | None = None,
+        account: Account | None = None,
     ) -> None:
-        """Serve what is held; `tell` is handed the account of it, None if nobody wants one."""
+        """Serve what is held, and give an account of it if one is wanted."""
         self._hold, self._journal, self._metrics = hold, journal, metrics
         self._gate = Gate(digest=digest, agents=len(hold.links), rounds=hold.rounds)
-        self._account = Account(journal.timeline, hold.plan, tell)
-        self._account.begin(hold.plan, journal.restored, monotonic())
+        self._account = account or Account(journal.timeline, None)
+        self._account.begin(hold.plan, monotonic())
         self.control = Control(hold, journal, metrics, registry, self._account)
         self._intake = Intake(hold, journal, self._gate, metrics, self.control, self._account)
         self.releaser: Releaser | None = None

@@ -19,12 +19,12 @@ ZERO = 10**18
 
 def telling() -> tuple[Account, list[Entry]]:
     entries: list[Entry] = []
-    return Account(Timeline(ZERO, None), PLAN, entries.append), entries
+    return Account(Timeline(ZERO, None), entries.append), entries
 
 
 def test_entries_have_increasing_moments_even_if_the_clock_stands_still() -> None:
     account, entries = telling()
-    account.begin(PLAN, None, 1.0)
+    account.begin(PLAN, 1.0)
     account.acknowledged(0, (1, 2, 3), 1.0)
     account.dropped(1, (4,), 0.5)
     assert [entry.moment - ZERO - SECOND for entry in entries] == [0, 1, 2, 3, 4, 5]
@@ -32,6 +32,8 @@ def test_entries_have_increasing_moments_even_if_the_clock_stands_still() -> Non
 
 def test_an_acceptance_has_the_hash_of_its_payload_and_its_due_time() -> None:
     account, entries = telling()
+    account.begin(PLAN, 1.0)
+    entries.clear()
     hold = make_hold(PLAN, limits_of(scenario()))
     hold.submit(1, 1, b"payload", 0.5, 3.0)
     moment = account.accepted((1, 1), b"payload", 0.5, hold.links[1].held[1], 3.0)
@@ -52,7 +54,8 @@ def test_a_broker_that_goes_on_tells_first_what_its_journal_knows_with_the_momen
         Row(0, 1, ZERO + 70, 1, 0.1, 0.0, State.PENDING, b"held"),
         Row(1, 1, ZERO + 50, 1, 0.2, 0.0, State.DONE, None),
     ]
-    account.begin(PLAN, Restored(rows=rows), 2.0)
+    account.recall(Restored(rows=rows))
+    account.begin(PLAN, 2.0)
     assert [entry.kind for entry in entries] == [Kind.ACCEPTED, Kind.ACCEPTED, Kind.BEGUN, Kind.PLAN]
     assert [(entry.moment - ZERO, entry.hash) for entry in entries[:2]] == [
         (50, None),
@@ -61,6 +64,6 @@ def test_a_broker_that_goes_on_tells_first_what_its_journal_knows_with_the_momen
 
 
 def test_where_nobody_wants_an_account_the_moment_of_an_acceptance_is_the_clocks() -> None:
-    account = Account(Timeline(ZERO, None), PLAN, None)
-    account.begin(PLAN, None, 1.0)
+    account = Account(Timeline(ZERO, None), None)
+    account.begin(PLAN, 1.0)
     assert {account.accepted((0, s), b"", 0.0, None, 2.0) for s in (1, 2)} == {ZERO + 2 * SECOND}

@@ -271,7 +271,7 @@ def test_looking_at_a_link_takes_no_longer_where_more_is_pending(clock: str) -> 
         registry, plan = CollectorRegistry(), scenario(clock, slow, rounds=2000)
         journal = ToldJournal()
         hold = make_or_restore(plan, journal)
-        account = Account(journal.timeline, hold.plan, None)
+        account = Account(journal.timeline, None)
         control = Control(hold, journal, BrokerMetrics(registry), registry, account)
         work = []
         for s in range(1, 1001):
