@@ -16,9 +16,25 @@ class EdgefwError(Exception):
 
 
 class InputError(EdgefwError):
-    """The user gave something that cannot be used: a file, a scenario, an option."""
+    """The user gave something that cannot be used: a file, a scenario, an option.
+
+    Where it is a field of a document, `field` is its path, and the message begins with it.
+    """
 
     exit_code = 2
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+    def within(self, path: str) -> InputError:
+        """Return the same mistake in a larger document, of which this was the part at `path`.
+
+        >>> str(InputError("jitter is 3: it must be text", "jitter").within("faults.0"))
+        'faults.0.jitter is 3: it must be text'
+        """
+        field = f"{path}.{self.field}" if self.field else path
+        return InputError(f"{path}{'.' if self.field else ': '}{self}", field)
 
 
 class DataError(InputError):

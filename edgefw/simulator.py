@@ -23,7 +23,7 @@ from edgefw.core.lockstep import sweep
 from edgefw.core.messages import Feedback, observe
 from edgefw.core.oracle import Noise, Vertex, make_noise
 from edgefw.core.regret import global_losses
-from edgefw.problem.delay import ArrivalBook
+from edgefw.delays.book import ArrivalBook
 from edgefw.problem.feasible import Atoms, FeasibleSet, densify
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from edgefw import simulator
 from edgefw.core.agent import ALGORITHMS
-from edgefw.problem.delay import ArrivalBook
+from edgefw.delays.book import ArrivalBook
 from edgefw.problem.loss import NAMES as LOSSES
 from edgefw.simulator import De2mfwNetwork, arrived, in_lockstep, play, simulate
 

@@ -10,10 +10,11 @@ from urllib.parse import quote
 from edgefw import terminal
 from edgefw.commands.admin_client import Admin, EndpointError, Event
 from edgefw.commands.delay_files import read_plan, write_plan
+from edgefw.delays.fault import Fault
+from edgefw.delays.registry import TYPES
+from edgefw.delays.units import format_duration, parse_duration
 from edgefw.errors import InputError
-from edgefw.scenario.faults import TYPES, Fault
 from edgefw.scenario.trace import read_trace
-from edgefw.scenario.units import format_duration, parse_duration
 
 Place = tuple[str, str | None]
 """URL and token of an endpoint."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from edgefw.problem.delay import ArrivalBook
+from edgefw.delays.book import ArrivalBook
 from edgefw.scenario.load import load
 from edgefw.scenario.setup import Setup, resolve
 from edgefw.simulator import De2mfwNetwork, arrived, simulate

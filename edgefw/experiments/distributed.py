@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from edgefw.delays.book import total_delay
 from edgefw.experiments import batch
 from edgefw.experiments.published import DELAYED, GRAPHS, LATE
 from edgefw.experiments.runner import Outcome
-from edgefw.problem.delay import total_delay
 from edgefw.scenario.plan import delay_plan
 
 if TYPE_CHECKING:
@@ -116,4 +116,4 @@ def row(case: Case, seed: int, outcome: Outcome) -> dict[str, Cell]:
 
 def _table(outcome: Outcome) -> NDArray[np.int64]:
     """Return the delays of a run, (n, rounds)."""
-    return delay_plan(outcome.scenario).table(outcome.scenario.algorithm.rounds)
+    return delay_plan(outcome.scenario).table()

@@ -20,8 +20,8 @@ from threadpoolctl import threadpool_limits
 from edgefw import best
 from edgefw.core.agent import ALGORITHMS
 from edgefw.core.regret import Comparator, cumulative_loss
+from edgefw.delays.book import ArrivalBook, unused
 from edgefw.errors import EdgefwError
-from edgefw.problem.delay import ArrivalBook, unused
 from edgefw.records import PlayRow, Summary, score
 from edgefw.scenario.setup import Setup, load_data, resolve
 from edgefw.simulator import Trace, arrived, simulate

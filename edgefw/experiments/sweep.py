@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from edgefw import terminal
 from edgefw.core.schedule import experiment_rate
+from edgefw.delays.book import most_total_delay
 from edgefw.experiments import batch, runner
-from edgefw.problem.delay import most_total_delay
 from edgefw.scenario.setup import resolve
 
 if TYPE_CHECKING:

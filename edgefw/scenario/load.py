@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from pydantic import ValidationError
 
+from edgefw.delays.explain import explained
+from edgefw.delays.units import as_written
 from edgefw.errors import InputError, unknown
-from edgefw.scenario.explain import explain
 from edgefw.scenario.model import Scenario
 from edgefw.scenario.trace import resolve_traces
-from edgefw.scenario.units import as_written
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -65,7 +65,7 @@ def validate(document: Mapping[str, Any], *, source: str) -> Scenario:
     try:
         return Scenario.model_validate(document)
     except ValidationError as error:
-        raise InputError(f"{source}: {explain(error)}") from None
+        raise InputError(f"{source}: {explained(error, Scenario)}") from None
 
 
 def dump(scenario: Scenario) -> str:

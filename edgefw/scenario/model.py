@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from edgefw.core.agent import ALGORITHMS
 from edgefw.core.oracle import NAMES as ORACLES
+from edgefw.delays.agents import check_agents
+from edgefw.delays.drawn import check_values, trace_of
+from edgefw.delays.registry import AnyFault
+from edgefw.delays.strict import NAME, Strict, check_name
+from edgefw.delays.units import Duration
 from edgefw.errors import InputError, unknown
 from edgefw.problem.feasible import NAMES as SETS
 from edgefw.problem.graph import TOPOLOGIES
 from edgefw.problem.loss import NAMES as LOSSES
 from edgefw.problem.partition import KINDS as PARTITIONS
-from edgefw.scenario.checks import check_clock, check_names
-from edgefw.scenario.faults import NAME, AnyFault, Draw, Strict, check_name, check_values, trace_of
-from edgefw.scenario.units import Duration, Pace
+from edgefw.scenario.checks import check_names
+from edgefw.scenario.pace import Pace
+
+if TYPE_CHECKING:
+    from edgefw.delays.fault import Fault
 
 _MOST_AGENTS, _LONGEST_HORIZON = 10_000, 10**9  # beyond anything that ends; a mistyped one is said at once
 _LARGEST = 1e9  # of a radius or a rate: float32 still holds sums of their products
@@ -186,19 +193,13 @@ class Scenario(Strict):
                 f"set algorithm.name={under_delay}, or delays=[] and events=[]"
             )
 
-    def _check_fault(self, place: str, fault: AnyFault) -> None:
+    def _check_fault(self, place: str, fault: Fault) -> None:
         if place.startswith("events") and fault.at is None:
             raise InputError(
                 f"{place}.at is missing: say when the event begins, as a round (200) or a time (90s)"
             )
-        self._check_agents(f"{place}.agents", fault)
-        check_clock(place, fault, self.clock)
-
-    def _check_agents(self, place: str, fault: AnyFault) -> None:
-        chosen, n = fault.agents, self.network.agents
-        if isinstance(chosen, list) and (wrong := [i for i in chosen if i >= n]):
-            raise InputError(f"{place} names agent {wrong[0]}: agents are 0 to {n - 1}")
-        if isinstance(chosen, Draw) and chosen.draw > n and not chosen.replacement:
-            raise InputError(
-                f"{place}.draw is {chosen.draw}: there are only {n} agents, unless replacement is true"
-            )
+        try:
+            check_agents(fault.agents, self.network.agents)
+            fault.check(self.clock)
+        except InputError as error:
+            raise error.within(place) from None

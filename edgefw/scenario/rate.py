@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgefw.core import schedule
-from edgefw.problem.delay import most_total_delay
-from edgefw.scenario.plan import delay_plan, place, round_seconds
+from edgefw.delays.book import most_total_delay
+from edgefw.delays.entry import window_of
+from edgefw.scenario.plan import delay_plan, place, rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,8 +63,8 @@ def _bounds(scenario: Scenario) -> list[int]:
     algorithm, agents = scenario.algorithm, range(scenario.network.agents)
     if algorithm.delay_bound is not None:
         return [min(algorithm.delay_bound, algorithm.horizon)] * len(agents)
-    plan, length = delay_plan(scenario), round_seconds(scenario)
-    return [min(plan.declared(agent, length), algorithm.horizon) for agent in agents]
+    plan = delay_plan(scenario)
+    return [min(plan.declared(agent), algorithm.horizon) for agent in agents]
 
 
 def _source(scenario: Scenario) -> str:
@@ -71,8 +72,10 @@ def _source(scenario: Scenario) -> str:
     if scenario.algorithm.delay_bound is not None:
         return "algorithm.delay_bound"
     said: dict[bool, list[str]] = {True: [], False: []}
-    for position, fault in enumerate(delay_plan(scenario).faults):
-        said[fault.declared(1.0) > 0].append(f"{place(scenario, position)}, {fault.type}")
+    rules = rules_of(scenario)
+    for position, fault in enumerate(scenario.faults):
+        counts = fault.declared(rules, window_of(fault, rules.round_seconds)) > 0
+        said[counts].append(f"{place(scenario, position)}, {fault.type}")
     words = [f"declared by {'; '.join(said[True])}"] if said[True] else []
     words += [f"not counted: {'; '.join(said[False])}"] if said[False] else []
     return "; ".join(words) or "nothing is delayed"

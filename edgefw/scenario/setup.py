@@ -11,8 +11,8 @@ import numpy as np
 
 from edgefw.core import schedule
 from edgefw.core.agent import AgentSpec, make_agent
+from edgefw.delays.book import total_delay
 from edgefw.errors import InputError
-from edgefw.problem import delay
 from edgefw.problem.datasets import load
 from edgefw.problem.feasible import FeasibleSet, make_set
 from edgefw.problem.graph import Graph, build, mixing_weights
@@ -20,7 +20,7 @@ from edgefw.problem.loss import Loss, make_loss
 from edgefw.problem.partition import partition
 from edgefw.problem.stream import Stream
 from edgefw.scenario.model import Data, Scenario
-from edgefw.scenario.plan import delay_plan, round_seconds, timed
+from edgefw.scenario.plan import delay_plan, timed
 from edgefw.scenario.rate import Rate, rate_of
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Setup:
     @cached_property
     def total_delay(self) -> NDArray[np.int64]:
         """B_i = sum over s of min(delay, rounds - s + 1), (n,)."""
-        return delay.total_delay(self.delays)
+        return total_delay(self.delays)
 
     @cached_property
     def steps(self) -> schedule.Steps:
@@ -253,4 +253,4 @@ def _delays(scenario: Scenario) -> NDArray[np.int64]:
             f"pace is asap and {counted[0]} counts in time, which needs rounds of a known length: "
             "set pace=250ms, say, or clock=rounds with delays in rounds"
         )
-    return delay_plan(scenario).table(scenario.algorithm.rounds, round_seconds(scenario))
+    return delay_plan(scenario).table()

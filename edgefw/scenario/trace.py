@@ -11,9 +11,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from edgefw.delays.drawn import LONGEST_TRACE
+from edgefw.delays.units import parse_duration
 from edgefw.errors import InputError
-from edgefw.scenario.faults import LONGEST_TRACE
-from edgefw.scenario.units import parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

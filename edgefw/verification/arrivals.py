@@ -18,9 +18,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from edgefw.core.account import Kind
+from edgefw.delays.hold import RoundsHold
 from edgefw.errors import RecordError
 from edgefw.services.agent.service import UNANSWERED
-from edgefw.services.broker.hold import RoundsHold
 from edgefw.verification.broker import BrokerAgain
 
 if TYPE_CHECKING:

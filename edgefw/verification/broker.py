@@ -11,17 +11,18 @@ import math
 from typing import TYPE_CHECKING
 
 from edgefw.core.account import Entry, Kind
+from edgefw.delays.hold import RoundsHold, WallHold, make_hold
+from edgefw.delays.limits import Limits
+from edgefw.delays.plan import plan_from_json
 from edgefw.errors import DataError, RecordError, WireError
-from edgefw.services.broker.hold import RoundsHold, WallHold, make_hold
-from edgefw.services.broker.limits import Limits
-from edgefw.services.broker.plan import plan_from_json, scenario_plan
+from edgefw.scenario.plan import scenario_plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from edgefw.delays.hold import Taken
+    from edgefw.delays.plan import Plan
     from edgefw.scenario.model import Scenario
-    from edgefw.services.broker.hold import Taken
-    from edgefw.services.broker.plan import Plan
 
 Key = tuple[int, int]
 

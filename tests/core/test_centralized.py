@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from edgefw.core.agent import make_agent
 from edgefw.core.messages import observe
+from edgefw.delays.book import ArrivalBook
 from edgefw.errors import FrameError
-from edgefw.problem.delay import ArrivalBook
 from edgefw.scenario.setup import with_delays
 
 if TYPE_CHECKING:

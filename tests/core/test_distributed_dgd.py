@@ -9,7 +9,7 @@ import pytest
 import tiny
 from hypothesis import given, settings
 
-from edgefw.problem.delay import ArrivalBook
+from edgefw.delays.book import ArrivalBook
 from edgefw.scenario.setup import with_delays
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import tiny
 from hypothesis import given, settings
 
 from edgefw.core.oracle import FixedNoise, Ftpl
-from edgefw.problem.delay import ArrivalBook
+from edgefw.delays.book import ArrivalBook
 from edgefw.problem.feasible import Atoms, densify, make_set
 from edgefw.problem.graph import second_eigenvalue
 

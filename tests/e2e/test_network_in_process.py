@@ -14,9 +14,9 @@ from waiting import PATIENCE
 
 from edgefw.core.lockstep import sweep
 from edgefw.core.messages import Feedback, observe
-from edgefw.problem.delay import ArrivalBook
+from edgefw.delays.book import ArrivalBook
+from edgefw.delays.hold import RoundsHold, Taken
 from edgefw.services.broker import process
-from edgefw.services.broker.hold import RoundsHold, Taken
 from edgefw.services.network.ports import loopback_places
 from edgefw.simulator import arrived
 

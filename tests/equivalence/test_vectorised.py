@@ -10,7 +10,7 @@ import tiny
 from hypothesis import given, settings
 
 from edgefw.core.regret import total_loss
-from edgefw.problem.delay import ArrivalBook
+from edgefw.delays.book import ArrivalBook
 from edgefw.problem.feasible import NAMES as SETS
 from edgefw.problem.loss import NAMES as LOSSES
 from edgefw.simulator import De2mfwNetwork, Trace, arrived, in_lockstep, simulate

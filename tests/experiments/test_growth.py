@@ -8,9 +8,9 @@ import learners
 import numpy as np
 import pytest
 
+from edgefw.delays.book import most_total_delay
 from edgefw.experiments.growth import Growth
 from edgefw.experiments.stats import log_slope
-from edgefw.problem.delay import most_total_delay
 
 if TYPE_CHECKING:
     from collections.abc import Callable

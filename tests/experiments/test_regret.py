@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from edgefw.core.regret import Comparator
+from edgefw.delays.book import most_total_delay
 from edgefw.experiments import regret, sweep
 from edgefw.experiments.size import Size
 from edgefw.experiments.sweep import CURVES, Measured, Point
-from edgefw.problem.delay import most_total_delay
 from edgefw.scenario.plan import delay_plan
 from edgefw.scenario.setup import resolve
 
@@ -37,7 +37,7 @@ def fabricate(law: Callable[[int], float]) -> dict[Point, Measured]:
 
 def test_the_last_point_of_a_curve_hears_nothing_and_the_first_hears_at_once() -> None:
     for d, heard in [(sweep.delays(FULL)[0], 1000), (sweep.delays(FULL)[-1], 1)]:
-        delays = delay_plan(sweep.scenario(Point(CURVES[0], d, 1), FULL)).table(1000)
+        delays = delay_plan(sweep.scenario(Point(CURVES[0], d, 1), FULL)).table()
         arrival = np.arange(1000) + delays[0]
         assert (arrival <= 1000).sum() == heard  # what arrives in the last round moves no play
         assert (arrival < 1000).any() == (d == 1)

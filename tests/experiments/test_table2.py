@@ -6,12 +6,12 @@ import fabricated
 import numpy as np
 import pytest
 
+from edgefw.delays.units import NEVER
 from edgefw.experiments import batch, distributed, table2
 from edgefw.experiments.distributed import Case
 from edgefw.experiments.published import DELAYED, TABLE_2
 from edgefw.experiments.size import Size
 from edgefw.experiments.stats import spread
-from edgefw.problem.delay import NEVER
 from edgefw.scenario.plan import delay_plan
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def test_a_complete_graph_that_suffers_more_than_another_fails() -> None:
 
 def delays(case: Case) -> list[int]:
     plan = delay_plan(distributed.scenario(case, FULL, 1))
-    return sorted(plan.table(1000).max(axis=1).tolist())
+    return sorted(plan.table().max(axis=1).tolist())
 
 
 def test_distinct_agents_are_as_many_as_asked_for() -> None:

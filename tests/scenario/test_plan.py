@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgefw.delays.units import NEVER
 from edgefw.errors import InputError
-from edgefw.problem.delay import NEVER
 from edgefw.scenario.load import validate
-from edgefw.scenario.plan import delay_plan, place, round_seconds, timed
+from edgefw.scenario.plan import delay_plan, place, timed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,8 @@ def make(*delays: dict[str, Any], clock: str = "rounds", agents: int = 1, **fiel
 
 
 def table(scenario: Scenario, rounds: int = 12) -> NDArray[np.int64]:
-    return delay_plan(scenario).table(rounds, round_seconds(scenario))
+    algorithm = scenario.algorithm.model_copy(update={"horizon": rounds})
+    return delay_plan(scenario.model_copy(update={"algorithm": algorithm})).table()
 
 
 def delays(*faults: dict[str, Any], rounds: int = 12, **fields: Any) -> list[int]:
@@ -198,24 +199,21 @@ def test_places_are_those_of_the_file() -> None:
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ({"type": "rounds", "distribution": "trace"}, "delays.1: distribution 'trace' needs its values"),
-        (
-            {"type": "rounds", "distribution": "constant", "jitter": 2},
-            "delays.1: distribution 'constant' has",
-        ),
-        ({"type": "rounds", "distribution": "uniform", "trace": [2]}, "delays.1: a trace is given and so is"),
-        ({"type": "adversary", "strategy": "burst"}, "delays.1: strategy 'burst' needs its period"),
+        ({"type": "rounds", "distribution": "trace"}, "trace is missing: distribution 'trace' needs its"),
+        ({"type": "rounds", "distribution": "constant", "jitter": 2}, "jitter is 2, and distribution"),
+        ({"type": "rounds", "distribution": "uniform", "trace": [2]}, "distribution is 'uniform', and there"),
+        ({"type": "adversary", "strategy": "burst"}, "period is missing: strategy 'burst' needs it"),
         (
             {"type": "adversary", "strategy": "burst", "period": 2, "share": 0.5},
-            "delays.1: `share` is 0.5 and strategy 'burst' has none: leave it out",
+            "share is 0.5, and strategy 'burst' has none: leave it out",
         ),
-        ({"type": "ramp", "start": 0, "stop": 2, "step": 1, "interval": 1}, "delays.1: delay `start` is 0"),
+        ({"type": "ramp", "start": 0, "stop": 2, "step": 1, "interval": 1}, "start is 0: a delay in rounds"),
     ],
 )
 def test_a_fault_that_cannot_be_is_refused_with_its_place(fault: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError) as caught:
-        delay_plan(make({"type": "drop"}, fault))
-    assert str(caught.value).startswith(words)
+        make({"type": "drop"}, fault)
+    assert str(caught.value).startswith(f"test: delays.1.{words}")
 
 
 def test_an_amount_of_rounds_has_its_limit() -> None:
@@ -231,5 +229,5 @@ def test_only_times_need_a_pace() -> None:
     assert timed(timely) == ["delays.1", "delays.2"]
     assert timed(make(drop, clock="wall", pace="asap")) == []
     assert delays(drop, rounds=7, clock="wall", pace="asap") == [1, 1, 1, 1, 0, 0, 1]
-    with pytest.raises(InputError, match=r"delays\.2: a time needs rounds of a known length: set pace"):
-        delay_plan(timely)
+    with pytest.raises(InputError, match=r"^delays-1 counts in time, .* set pace=250ms, say, or"):
+        delay_plan(timely).table()

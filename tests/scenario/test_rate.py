@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from edgefw.problem.delay import most_total_delay, total_delay
+from edgefw.delays.book import most_total_delay, total_delay
 from edgefw.problem.synthetic import synthetic
 from edgefw.scenario.load import load
 from edgefw.scenario.setup import Setup, first_rounds, resolve, with_delays

@@ -47,7 +47,10 @@ def test_every_ready_made_scenario_plays_its_first_rounds(name: str) -> None:
         (["data.source=mnits"], "data.source: unknown data source 'mnits': did you mean 'mnist'?"),
         (["data.source=/nowhere/x"], "data.source '/nowhere/x' is not a folder"),
         (["pace=asap"], "pace is asap and delays.0 counts in time, which needs rounds of a known length"),
-        (["delays.1.distribution=trace"], "delays.1: distribution 'trace' needs its values"),
+        (
+            ["delays.1.distribution=trace"],
+            "default: delays.1.trace is missing: distribution 'trace' needs its values",
+        ),
     ],
 )
 def test_what_cannot_be_run_is_refused_with_the_field_that_says_so(overrides: list[str], words: str) -> None:

@@ -12,11 +12,13 @@ import uvloop
 from prometheus_client import CollectorRegistry, Counter
 from waiting import PATIENCE
 
+from edgefw.delays.fault import Rules
+from edgefw.delays.link_id import feedback_links
+from edgefw.delays.plan import Moment, Plan
 from edgefw.services.broker.admin.app import make_app
 from edgefw.services.broker.admin.events import Events
 from edgefw.services.broker.admin.server import AdminServer
 from edgefw.services.broker.admin.views import LinkState
-from edgefw.services.broker.plan import Moment, Plan, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +32,7 @@ AGENTS = 8
 
 def rules(clock: str = "wall", *, round_seconds: float | None = 0.25) -> Rules:
     """Return the rules of a run of 8 agents and 1000 rounds."""
-    return Rules(clock, AGENTS, 1000, 7, round_seconds if clock == "wall" else None)
+    return Rules(clock, feedback_links(AGENTS), 1000, 7, round_seconds if clock == "wall" else None)
 
 
 def moment(now: float = 100.0, t: int = 5) -> Moment:

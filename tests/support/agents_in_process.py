@@ -15,13 +15,13 @@ import numpy as np
 from loopback_broker import broker
 from waiting import PATIENCE
 
+from edgefw.delays.hold import RoundsHold, WallHold, make_hold
 from edgefw.problem.dataset import Dataset
 from edgefw.scenario.load import validate
+from edgefw.scenario.plan import scenario_plan
 from edgefw.scenario.setup import Setup, resolve
 from edgefw.services.agent.service import AgentService
-from edgefw.services.broker.hold import RoundsHold, WallHold, make_hold
 from edgefw.services.broker.limits import limits_of
-from edgefw.services.broker.plan import scenario_plan
 from edgefw.services.config import AgentConfig, Place
 from edgefw.services.network.ports import loopback_places
 from edgefw.transport.codec import decode_array
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from loopback_broker import Client
 
+    from edgefw.delays.hold import Hold
     from edgefw.problem.feasible.base import Real
-    from edgefw.services.broker.hold import Hold
 
 ROUNDS, N = 6, 4
 Plays = dict[tuple[int, int], "Real"]

@@ -12,9 +12,9 @@ import pytest
 from prometheus_client import CollectorRegistry
 from told_journal import ToldJournal
 
-from edgefw.services.broker.hold import WallHold
+from edgefw.delays.hold import WallHold
+from edgefw.delays.plan import plan_to_json
 from edgefw.services.broker.journal import SqliteJournal, Tuning
-from edgefw.services.broker.plan import plan_to_json
 from edgefw.services.broker.restore import make_or_restore
 from edgefw.services.broker.service import Broker
 from edgefw.services.broker.timeline import Clocks
@@ -23,9 +23,9 @@ from edgefw.telemetry.metrics import BrokerMetrics
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from edgefw.delays.link import Held
     from edgefw.scenario.model import Scenario
     from edgefw.services.broker.journal import Journal
-    from edgefw.services.broker.link import Held
 
 T = TypeVar("T")
 DIGEST = "digest"

@@ -10,18 +10,18 @@ import delay_oracle as oracle
 import pytest
 from bare_broker import DIGEST, Bare
 
+from edgefw.delays.hold import WallHold
 from edgefw.errors import JournalFullError, WireError
-from edgefw.services.broker.hold import WallHold
 from edgefw.services.broker.journal import State
 from edgefw.v1 import broker_service_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from edgefw.delays.link import Held
+    from edgefw.delays.plan import Moment, Plan
     from edgefw.scenario.model import Scenario
     from edgefw.services.broker.journal import Row
-    from edgefw.services.broker.link import Held
-    from edgefw.services.broker.plan import Moment, Plan
 
 Key = tuple[int, int]
 

@@ -11,8 +11,8 @@ from tiny import plays
 from edgefw import best
 from edgefw.core.algorithm import Alone
 from edgefw.core.regret import global_losses
+from edgefw.delays.book import most_total_delay
 from edgefw.experiments.growth import Growth
-from edgefw.problem.delay import most_total_delay
 from edgefw.problem.synthetic import synthetic
 from edgefw.scenario.load import load
 from edgefw.scenario.setup import Setup, resolve

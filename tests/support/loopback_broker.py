@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
     from pathlib import Path
 
+    from edgefw.delays.hold import Hold
     from edgefw.scenario.model import Scenario
     from edgefw.services.broker.control import Control
-    from edgefw.services.broker.hold import Hold
     from edgefw.services.broker.journal import Journal, Tuning
 
 

@@ -15,7 +15,7 @@ from waiting import PATIENCE
 
 from edgefw.core.lockstep import sweep
 from edgefw.core.messages import Feedback, Play, observe
-from edgefw.problem.delay import ArrivalBook
+from edgefw.delays.book import ArrivalBook
 from edgefw.records import RunFolder
 from edgefw.scenario.load import dump
 from edgefw.scenario.model import Scenario

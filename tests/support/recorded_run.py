@@ -9,12 +9,12 @@ import playback
 from edgefw.core.account import Entry
 from edgefw.core.messages import observe
 from edgefw.core.regret import global_losses
+from edgefw.delays.hold import Hold, RoundsHold, WallHold, make_hold
 from edgefw.records import PlayRow, RunDatabase, RunFolder, content_hash, environment, play_bytes
+from edgefw.scenario.plan import scenario_plan
 from edgefw.scenario.setup import Setup, resolve
 from edgefw.services.broker.account import Account
-from edgefw.services.broker.hold import Hold, RoundsHold, WallHold, make_hold
 from edgefw.services.broker.limits import limits_of
-from edgefw.services.broker.plan import scenario_plan
 from edgefw.services.broker.timeline import Timeline
 from edgefw.transport.codec import encode_feedback
 

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from loopback_broker import scenario
 
-from edgefw.services.broker.hold import RoundsHold, WallHold, make_hold
-from edgefw.services.broker.limits import Limits
-from edgefw.services.broker.plan import Plan, scenario_plan
+from edgefw.delays.hold import RoundsHold, WallHold, make_hold
+from edgefw.delays.limits import Limits
+from edgefw.scenario.plan import scenario_plan
 
 if TYPE_CHECKING:
-    from edgefw.scenario.faults import AnyFault
+    from edgefw.delays.hold import Hold
+    from edgefw.delays.plan import Plan
+    from edgefw.delays.registry import AnyFault
     from edgefw.scenario.model import Scenario
-    from edgefw.services.broker.hold import Hold
 
 AGENTS, ROUNDS = 3, 8
 MANY = Limits(link=10_000, all=10_000, bytes=10**9)

@@ -10,8 +10,9 @@ from hypothesis.extra.numpy import arrays
 
 from edgefw.core.lockstep import sweep
 from edgefw.core.messages import Feedback, Play, observe
+from edgefw.delays.book import ArrivalBook
+from edgefw.delays.units import NEVER
 from edgefw.problem.dataset import Dataset
-from edgefw.problem.delay import NEVER, ArrivalBook
 from edgefw.scenario.model import Scenario
 from edgefw.scenario.setup import Setup, resolve, with_delays
 from edgefw.simulator import arrived

@@ -11,7 +11,7 @@ import numpy as np
 
 from edgefw.core.messages import Feedback, Play, mix, observe
 from edgefw.core.oracle import Ftpl, Ogd, Oracle, make_noise, step_towards
-from edgefw.problem.delay import ArrivalBook
+from edgefw.delays.book import ArrivalBook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

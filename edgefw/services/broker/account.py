@@ -11,15 +11,15 @@ import math
 from typing import TYPE_CHECKING
 
 from edgefw.core.account import Entry, Kind
+from edgefw.delays.plan import plan_to_json
 from edgefw.records import content_hash
-from edgefw.services.broker.plan import plan_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from edgefw.delays.link import Held
+    from edgefw.delays.plan import Plan
     from edgefw.services.broker.journal import Restored, Row
-    from edgefw.services.broker.link import Held
-    from edgefw.services.broker.plan import Plan
     from edgefw.services.broker.timeline import Timeline
 
 

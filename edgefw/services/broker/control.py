@@ -9,24 +9,25 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from edgefw.delays.edits import without
+from edgefw.delays.hold import RoundsHold
+from edgefw.delays.limits import check_limits
+from edgefw.delays.plan import plan_to_json
 from edgefw.errors import JournalFullError
 from edgefw.services.broker.admin.events import Events
 from edgefw.services.broker.admin.views import LinkState
-from edgefw.services.broker.edits import without
-from edgefw.services.broker.hold import RoundsHold
-from edgefw.services.broker.limits import check_limits
-from edgefw.services.broker.plan import plan_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from prometheus_client import CollectorRegistry
 
+    from edgefw.delays.entry import Entry
+    from edgefw.delays.hold import Hold
+    from edgefw.delays.link import Held
+    from edgefw.delays.plan import Moment, Plan
     from edgefw.services.broker.account import Account
-    from edgefw.services.broker.hold import Hold
     from edgefw.services.broker.journal import Journal
-    from edgefw.services.broker.link import Held
-    from edgefw.services.broker.plan import Entry, Moment, Plan
     from edgefw.telemetry.metrics import BrokerMetrics
 
 log = logging.getLogger(__name__)

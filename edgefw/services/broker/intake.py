@@ -16,10 +16,10 @@ from edgefw.v1 import broker_service_pb2 as pb
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from edgefw.delays.hold import Hold, Taken
     from edgefw.services.broker.account import Account
     from edgefw.services.broker.checks import Gate
     from edgefw.services.broker.control import Control
-    from edgefw.services.broker.hold import Hold, Taken
     from edgefw.services.broker.journal import Journal
     from edgefw.telemetry.metrics import BrokerMetrics
 

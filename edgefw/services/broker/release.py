@@ -14,8 +14,8 @@ from edgefw.errors import WireError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from edgefw.services.broker.hold import WallHold
-    from edgefw.services.broker.link import Held
+    from edgefw.delays.hold import WallHold
+    from edgefw.delays.link import Held
     from edgefw.telemetry.metrics import BrokerMetrics
 
 LONGEST_SLEEP = 60.0

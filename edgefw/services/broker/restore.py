@@ -6,18 +6,20 @@ import logging
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from edgefw.services.broker.hold import Hold, RoundsHold, make_hold
+from edgefw.delays.hold import Hold, RoundsHold, make_hold
+from edgefw.delays.limits import check_limits
+from edgefw.delays.link import DONE, DROPPED, Held
+from edgefw.delays.plan import plan_from_json
+from edgefw.scenario.plan import scenario_plan
 from edgefw.services.broker.journal import Row, State
-from edgefw.services.broker.limits import check_limits, limits_of
-from edgefw.services.broker.link import DONE, DROPPED, Held
-from edgefw.services.broker.plan import plan_from_json, scenario_plan
+from edgefw.services.broker.limits import limits_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from edgefw.delays.plan import Plan
     from edgefw.scenario.model import Scenario
     from edgefw.services.broker.journal import Journal, Restored
-    from edgefw.services.broker.plan import Plan
     from edgefw.services.broker.timeline import Timeline
 
 log = logging.getLogger(__name__)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from grpc.aio import EOF, InternalError
 
+from edgefw.delays.hold import Hold, RoundsHold, WallHold
+from edgefw.delays.plan import plan_to_json
 from edgefw.errors import JournalError, WireError
 from edgefw.services.broker.account import Account
 from edgefw.services.broker.checks import Gate, Refusing
 from edgefw.services.broker.control import Control
-from edgefw.services.broker.hold import Hold, RoundsHold, WallHold
 from edgefw.services.broker.intake import Intake
-from edgefw.services.broker.plan import plan_to_json
 from edgefw.services.broker.release import Outbox, Releaser
 from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1.broker_service_pb2_grpc import BrokerServiceServicer
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from prometheus_client import CollectorRegistry
 
+    from edgefw.delays.link import Held, Link
     from edgefw.services.broker.journal import Journal
-    from edgefw.services.broker.link import Held, Link
     from edgefw.telemetry.metrics import BrokerMetrics
 
 log = logging.getLogger(__name__)

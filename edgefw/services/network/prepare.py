@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgefw.core.agent import ALGORITHMS
+from edgefw.delays.limits import check_limits
 from edgefw.errors import InputError
 from edgefw.problem.datasets import PUBLISHED
 from edgefw.records import SCENARIO, RunFolder
 from edgefw.scenario.load import dump
-from edgefw.services.broker.limits import check_limits, limits_of
-from edgefw.services.broker.plan import scenario_plan
+from edgefw.scenario.plan import scenario_plan
+from edgefw.services.broker.limits import limits_of
 from edgefw.services.config import AgentConfig, Place
 
 if TYPE_CHECKING:

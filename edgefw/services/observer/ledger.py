@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgefw.delays.book import total_delay, unused
+from edgefw.delays.units import NEVER
 from edgefw.errors import WireError
-from edgefw.problem.delay import NEVER, total_delay, unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

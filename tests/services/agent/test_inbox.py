@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgefw.core.messages import Feedback
-from edgefw.problem.delay import ArrivalBook, total_delay
+from edgefw.delays.book import ArrivalBook, total_delay
 from edgefw.services.agent.inbox import Inbox
 
 

@@ -12,8 +12,8 @@ from agents_in_process import ROUNDS, agents, emulate, hold_of, make_setup
 from told_journal import ToldJournal
 from waiting import eventually
 
+from edgefw.delays.hold import RoundsHold, Taken, WallHold
 from edgefw.errors import RunOverError
-from edgefw.services.broker.hold import RoundsHold, Taken, WallHold
 from edgefw.transport.codec import decode_feedback
 
 if TYPE_CHECKING:

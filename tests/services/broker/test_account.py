@@ -5,12 +5,12 @@ from __future__ import annotations
 from loopback_broker import scenario
 
 from edgefw.core.account import Entry, Kind
+from edgefw.delays.hold import make_hold
 from edgefw.records import content_hash
+from edgefw.scenario.plan import scenario_plan
 from edgefw.services.broker.account import Account
-from edgefw.services.broker.hold import make_hold
 from edgefw.services.broker.journal import Restored, Row, State
 from edgefw.services.broker.limits import limits_of
-from edgefw.services.broker.plan import scenario_plan
 from edgefw.services.broker.timeline import SECOND, Timeline
 
 PLAN = scenario_plan(scenario("wall", {"type": "latency", "latency": "2s"}))

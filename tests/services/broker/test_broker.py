@@ -12,16 +12,16 @@ from loopback_broker import Client, broker, refusal, run, scenario
 from told_journal import ToldJournal
 from waiting import eventually
 
-from edgefw.services.broker import edits
-from edgefw.services.broker.hold import Taken, WallHold
+from edgefw.delays import edits
+from edgefw.delays.hold import Taken, WallHold
+from edgefw.scenario.plan import scenario_plan
 from edgefw.services.broker.limits import limits_of
-from edgefw.services.broker.plan import scenario_plan
 from edgefw.transport.channel import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
     from told_clock import Clock
 
-    from edgefw.services.broker.hold import Hold
+    from edgefw.delays.hold import Hold
 
 
 def test_feedback_comes_by_due_time_never_early_with_its_bytes(clock: Clock) -> None:

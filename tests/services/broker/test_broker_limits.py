@@ -10,16 +10,16 @@ import pytest
 from loopback_broker import broker, refusal, run, scenario
 from waiting import eventually
 
+from edgefw.delays import edits
+from edgefw.delays.body import read_fault
 from edgefw.errors import InputError
-from edgefw.services.broker import edits
-from edgefw.services.broker.bodies import read_fault
 from edgefw.transport.broker_client import BrokerClient
 
 if TYPE_CHECKING:
     from loopback_broker import Client
     from told_clock import Clock
 
-    from edgefw.services.broker.plan import Moment, Plan
+    from edgefw.delays.plan import Moment, Plan
 
 FULL = grpc.StatusCode.RESOURCE_EXHAUSTED
 HOUR = {"type": "latency", "latency": "1h"}

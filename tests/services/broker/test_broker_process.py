@@ -23,8 +23,8 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from loopback_broker import refusal
 from waiting import PATIENCE, until
 
+from edgefw.delays.units import parse_duration
 from edgefw.scenario.load import dump, validate
-from edgefw.scenario.units import parse_duration
 from edgefw.services.broker.service import SERVICE
 from edgefw.services.config import Place
 from edgefw.services.network.ports import loopback_places
@@ -226,7 +226,7 @@ def test_a_plan_that_the_clock_cannot_follow_is_a_clear_error(tmp_path: Path) ->
     with started(tmp_path, {"pace": "asap", "delays": [adversary]}) as broker:
         assert broker.process.wait(timeout=PATIENCE) == 2
         (line,) = broker.log.read_text().splitlines()
-        assert "delays.0: `period` is 5 rounds, and rounds have no fixed length" in line
+        assert "delays.0.period is 5 rounds, and rounds have no fixed length" in line
 
 
 def test_a_killed_broker_starts_again_with_what_it_held_and_its_faults(tmp_path: Path) -> None:

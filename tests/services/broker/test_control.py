@@ -13,12 +13,12 @@ from told_journal import ToldJournal
 from waiting import eventually
 from work import steps
 
+from edgefw.delays import edits
+from edgefw.delays.body import read_fault
+from edgefw.delays.refusals import UnknownError
 from edgefw.errors import JournalFullError
-from edgefw.services.broker import edits
 from edgefw.services.broker.account import Account
-from edgefw.services.broker.bodies import read_fault
 from edgefw.services.broker.control import RETRY, Control
-from edgefw.services.broker.refusals import UnknownError
 from edgefw.services.broker.restore import make_or_restore
 from edgefw.telemetry.metrics import BrokerMetrics
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from loopback_broker import Client
     from told_clock import Clock
 
+    from edgefw.delays.plan import Moment, Plan
     from edgefw.services.broker.admin.events import Event
     from edgefw.services.broker.admin.views import LinkState
-    from edgefw.services.broker.plan import Moment, Plan
 
     Edit = Callable[[Plan, Moment], Plan]
 

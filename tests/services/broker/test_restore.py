@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from loopback_broker import broker, run, scenario
 from told_journal import ToldJournal
 
-from edgefw.problem.delay import ArrivalBook
+from edgefw.delays import edits
+from edgefw.delays.body import read_fault
+from edgefw.delays.book import ArrivalBook
+from edgefw.delays.hold import RoundsHold
 from edgefw.scenario.plan import delay_plan
-from edgefw.services.broker import edits
-from edgefw.services.broker.bodies import read_fault
-from edgefw.services.broker.hold import RoundsHold
 from edgefw.services.broker.journal import Accepted
 from edgefw.services.broker.restore import make_or_restore
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from told_clock import Clock
 
+    from edgefw.delays.plan import Moment, Plan
     from edgefw.scenario.model import Scenario
-    from edgefw.services.broker.plan import Moment, Plan
 
 AGENTS, T = 2, 8
 FAULTS: list[dict[str, Any]] = [
@@ -108,7 +108,7 @@ def test_every_round_brings_the_simulators_arrivals_whenever_the_broker_crashes(
 ) -> None:
     plan = scenario("rounds", *faults, agents=AGENTS, rounds=T, seed=3)
     no_note_is_lost = False not in crashes
-    check = Check(ArrivalBook(delay_plan(plan).table(T)), exact=no_note_is_lost)
+    check = Check(ArrivalBook(delay_plan(plan).table()), exact=no_note_is_lost)
     moments = iter(crashes)
 
     async def test() -> None:

@@ -17,8 +17,8 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from edgefw import best
+from edgefw.delays.book import unused
 from edgefw.experiments import runner
-from edgefw.problem.delay import unused
 from edgefw.scenario.setup import Setup, first_rounds, resolve
 from edgefw.services.observer.scoring import consensus_distance
 from edgefw.simulator import in_lockstep

@@ -10,8 +10,8 @@ import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgefw.delays.book import ArrivalBook, total_delay, unused
 from edgefw.errors import WireError
-from edgefw.problem.delay import ArrivalBook, total_delay, unused
 from edgefw.services.observer.ledger import Ledger, Reported, lateness
 from edgefw.simulator import arrived
 

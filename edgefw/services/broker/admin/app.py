@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Match
 
+from edgefw.delays.refusals import ExistsError, UnknownError
 from edgefw.errors import EdgefwError, JournalFullError
 from edgefw.services.broker.admin.answers import failure
 from edgefw.services.broker.admin.guard import Guard
@@ -22,6 +23,12 @@ from edgefw.services.broker.admin.server import AdminOptions, AdminServer, check
 
 if TYPE_CHECKING:
     from edgefw.services.broker.admin.views import Control
+
+_STATUS: tuple[tuple[type[EdgefwError], int], ...] = (
+    (UnknownError, 404),
+    (ExistsError, 409),
+    (JournalFullError, 507),
+)
 
 
 def make_server(control: Control, options: AdminOptions) -> AdminServer:
@@ -67,8 +74,8 @@ def _document(app: FastAPI, schemas: dict[str, Any], *, token: bool) -> dict[str
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
-    status = 507 if isinstance(error, JournalFullError) else getattr(error, "status", 400)
-    return failure(status, str(error), getattr(error, "field", None))
+    status = next((code for kind, code in _STATUS if isinstance(error, kind)), 400)
+    return failure(getattr(error, "status", status), str(error), getattr(error, "field", None))
 
 
 async def _not_there(request: Request, error: Exception) -> Response:

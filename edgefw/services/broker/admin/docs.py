@@ -11,7 +11,7 @@ from pathlib import Path
 from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.responses import FileResponse, HTMLResponse, Response
 
-from edgefw.services.broker.refusals import UnknownError
+from edgefw.delays.refusals import UnknownError
 
 _FILES = Path(str(resources.files("fastapi_swagger.resources")))
 _SCRIPT, _STYLE, _ICON = "swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png"

@@ -10,7 +10,10 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations
 from starlette.responses import Response
 
-from edgefw.services.broker import edits
+from edgefw.delays import edits
+from edgefw.delays.body import Posted, read_fault
+from edgefw.delays.refusals import ExistsError, UnknownError
+from edgefw.errors import InputError
 from edgefw.services.broker.admin.answers import answer, encoded, failure
 from edgefw.services.broker.admin.docs import asset, make_page
 from edgefw.services.broker.admin.events import KINDS
@@ -23,15 +26,14 @@ from edgefw.services.broker.admin.views import (
     Shown,
     link_view,
 )
-from edgefw.services.broker.bodies import Posted, read_fault
-from edgefw.services.broker.refusals import ExistsError, UnknownError, WrongError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prometheus_client import CollectorRegistry, Metric
 
-    from edgefw.services.broker.plan import Moment, Plan, Rules
+    from edgefw.delays.fault import Rules
+    from edgefw.delays.plan import Moment, Plan
 
 AT_ONCE = 8  # links or faults that are worked on before others get their turn: delivery does not wait
 
@@ -125,7 +127,7 @@ class Handlers:
         kinds = KINDS if text is None else tuple(text.split(","))
         if wrong := [kind for kind in kinds if kind not in KINDS]:
             allowed = ", ".join(KINDS)
-            raise WrongError("kinds", f"kinds: {wrong[0]!r} is no kind of event; there are {allowed}")
+            raise InputError(f"kinds: {wrong[0]!r} is no kind of event; there are {allowed}", "kinds")
         return EventStream(self._control.events, kinds)
 
     async def healthz(self, request: Request) -> Response:
@@ -182,7 +184,7 @@ class Handlers:
         for position, body in enumerate(bodies):
             try:
                 faults.append(await _read(body, rules))
-            except WrongError as error:
+            except InputError as error:
                 raise error.within(f"faults.{position}") from None
             if position % AT_ONCE == 0:
                 await asyncio.sleep(0)

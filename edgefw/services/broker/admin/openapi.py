@@ -12,7 +12,7 @@ from edgefw.services.broker.admin.views import SHOWN_TRACE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from edgefw.services.broker.plan import Rules
+    from edgefw.delays.fault import Rules
 
 ABOUT = (
     "Look at links and change delays while a run goes on. Durations are strings such as 750ms, 2s or 1.5m; a "

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from edgefw.errors import EdgefwError
-from edgefw.scenario.units import as_written
-from edgefw.services.broker.plan import MOST_FAULTS
-from edgefw.services.broker.refusals import WrongError
+from edgefw.delays.plan import MOST_FAULTS
+from edgefw.delays.units import as_written
+from edgefw.errors import EdgefwError, InputError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -56,11 +55,11 @@ def _parse(body: bytes) -> Any:
             body.decode(), object_pairs_hook=_object, parse_constant=_constant, parse_float=_number
         )
     except UnicodeDecodeError:
-        raise WrongError("", "the body is not UTF-8") from None
+        raise InputError("the body is not UTF-8", "") from None
     except RecursionError:
-        raise WrongError("", "the body is nested too deeply") from None
+        raise InputError("the body is nested too deeply", "") from None
     except ValueError as error:
-        raise WrongError("", f"the body is not JSON: {error}") from None
+        raise InputError(f"the body is not JSON: {error}", "") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -69,7 +68,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise WrongError(twice, f"{twice} is given twice in one object")
+        raise InputError(f"{twice} is given twice in one object", twice)
     return result
 
 
@@ -86,47 +85,47 @@ def _number(text: str) -> float:
 def read_enabled(body: Any) -> bool:
     """Return what the patch of a link says."""
     if not isinstance(body, dict):
-        raise WrongError("", f'the body is {as_written(body)}: it must be an object, {{"enabled": false}}')
+        raise InputError(f'the body is {as_written(body)}: it must be an object, {{"enabled": false}}', "")
     for name in body:
         if name != "enabled":
-            raise WrongError(name, f"{name}: unknown field; allowed: enabled")
+            raise InputError(f"{name}: unknown field; allowed: enabled", name)
     enabled = body.get("enabled")
     if not isinstance(enabled, bool):
         given = as_written(enabled) if "enabled" in body else "missing"
-        raise WrongError("enabled", f"enabled is {given}: it must be true or false")
+        raise InputError(f"enabled is {given}: it must be true or false", "enabled")
     return enabled
 
 
 def without_agents(body: Any) -> Any:
     """Return the body of a fault that the path says the agents of."""
     if isinstance(body, dict) and "agents" in body:
-        raise WrongError("agents", "agents: unknown field; the path says whose link it is, or use PUT /plan")
+        raise InputError("agents: unknown field; the path says whose link it is, or use PUT /plan", "agents")
     return body
 
 
 def read_plan(body: Any, agents: int) -> dict[str, Any]:
     """Return the body of PUT /plan, its faults not looked at yet."""
     if not isinstance(body, dict):
-        raise WrongError("", f'the body is {as_written(body)}: it must be an object, {{"faults": [...]}}')
+        raise InputError(f'the body is {as_written(body)}: it must be an object, {{"faults": [...]}}', "")
     for name in body:
         if name not in {"version", "faults", "disabled"}:
-            raise WrongError(name, f"{name}: unknown field; allowed: faults, disabled, version")
+            raise InputError(f"{name}: unknown field; allowed: faults, disabled, version", name)
     faults, disabled, number = body.get("faults"), body.get("disabled", []), body.get("version", 1)
     if not isinstance(faults, list):
         given = as_written(faults) if "faults" in body else "missing"
-        raise WrongError("faults", f"faults is {given}: it must be a list, [] for none")
+        raise InputError(f"faults is {given}: it must be a list, [] for none", "faults")
     if len(faults) > MOST_FAULTS:
-        raise WrongError("faults", f"faults are {len(faults)}: at most {MOST_FAULTS} are allowed")
+        raise InputError(f"faults are {len(faults)}: at most {MOST_FAULTS} are allowed", "faults")
     if not _whole(number, least=1):
-        raise WrongError(
-            "version", f"version is {as_written(number)}: it must be that of the plan, or left out"
+        raise InputError(
+            f"version is {as_written(number)}: it must be that of the plan, or left out", "version"
         )
     if not isinstance(disabled, list):
-        raise WrongError("disabled", f"disabled is {as_written(disabled)}: it must be a list of agents")
+        raise InputError(f"disabled is {as_written(disabled)}: it must be a list of agents", "disabled")
     for position, agent in enumerate(disabled):
         if not _whole(agent) or agent >= agents:
             field = f"disabled.{position}"
-            raise WrongError(field, f"{field} is {as_written(agent)}: agents are 0 to {agents - 1}")
+            raise InputError(f"{field} is {as_written(agent)}: agents are 0 to {agents - 1}", field)
     return body
 
 

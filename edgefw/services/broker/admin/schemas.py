@@ -4,38 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from edgefw.problem.delay import LONGEST
-from edgefw.scenario.faults import LONGEST_TRACE, NAME, SHARE
-from edgefw.scenario.units import MOST_ROUNDS
-from edgefw.services.broker.plan import MOST_FAULTS
+from edgefw.delays.drawn import LONGEST_TRACE
+from edgefw.delays.fault import Fault, counted_fields
+from edgefw.delays.plan import MOST_FAULTS
+from edgefw.delays.registry import TYPES
+from edgefw.delays.schema import SOME_TIME, TIME, Variant, counted_schema, whole
+from edgefw.delays.strict import NAME
+from edgefw.delays.units import LONGEST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from edgefw.services.broker.plan import Rules
+    from edgefw.delays.fault import Rules
 
     Schema = dict[str, Any]
 
-_ZERO = {"type": "integer", "const": 0}
-TIME: Schema = {
-    "type": "string",
-    "pattern": r"^([0-9]{1,15}(\.[0-9]+)?(us|ms|s)|[0-9]{1,9}(\.[0-9]+)?(m|h))$",
-    "examples": ["750ms", "2s"],
-}
-SOME_TIME: Schema = {
-    "type": "string",
-    "pattern": r"^([1-9][0-9]{0,14}(\.[0-9]+)?(us|ms|s)|[1-9][0-9]{0,8}(\.[0-9]+)?(m|h)"
-    r"|0\.[0-9]*[1-9][0-9]*(us|ms|s|m|h))$",
-    "examples": ["30s", "1.5m"],
-}
-DURATION: Schema = {"anyOf": [TIME, _ZERO]}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 LINK_FIELDS = ("pending", "due", "accepted", "delivered")
-
-
-def whole(least: int, most: int = MOST_ROUNDS) -> Schema:
-    """Return the schema of a whole number."""
-    return {"type": "integer", "minimum": least, "maximum": most}
 
 
 def described(schema: Schema, text: str) -> Schema:
@@ -53,16 +38,8 @@ class Faults:
     """Schemas of faults under one clock."""
 
     def __init__(self, rules: Rules) -> None:
-        self._wall = wall = rules.clock == "wall"
-        rounds = whole(1)
-        self._agents = agents_schema(rules)
-        self._base = "latency" if wall else "rounds"
-        self._amount = DURATION if wall else rounds
-        self._jitter = DURATION if wall else whole(0)
-        self._level = DURATION if wall else rounds
-        self._step = SOME_TIME if wall else rounds
-        self._some = {"anyOf": [SOME_TIME, rounds]} if wall else rounds
-        self._when = {"anyOf": [TIME, whole(0)]} if wall else whole(0)
+        self._clock, self._agents = rules.clock, agents_schema(rules)
+        self._types = {name: each for name, each in TYPES.items() if rules.clock in each.clocks}
 
     def taken(self, *, agents: bool) -> Schema:
         """Return the schema of a fault in a body; `agents` where it says whose links it is on."""
@@ -80,7 +57,7 @@ class Faults:
 
     def _pending(self, type_: str) -> Schema:
         """Return what is asked of a fault that acts on pending feedback: times alone, by the wall clock."""
-        if not self._wall or type_ == "blackout":
+        if self._clock != "wall" or self._types[type_].about_releases:
             return {}
         pending = {"properties": {"apply_to": {"const": "pending"}}, "required": ["apply_to"]}
         return {"if": pending, "then": {"properties": {"at": TIME, "duration": SOME_TIME}}}
@@ -109,6 +86,8 @@ class Faults:
         )
 
     def _common(self, type_: str | None, *, agents: bool) -> dict[str, Schema]:
+        counted = counted_fields(Fault)
+        when, length = (counted_schema(counted[name], self._clock) for name in ("at", "duration"))
         common = {
             "name": described(
                 {"type": "string", "pattern": NAME}, "its type, perhaps with a number, if left out"
@@ -121,49 +100,16 @@ class Faults:
                 {"enum": ["new", "pending"]},
                 "new: feedback that comes while it is there; pending: all that is held while it is there",
             ),
-            "at": described(self._when, "begins then, counted from the run's start; at once if left out"),
+            "at": described(when, "begins then, counted from the run's start; at once if left out"),
             "duration": described(
-                self._some, "counted by the broker, from now (or from `at`); no end if left out"
+                length, "counted by the broker, from now (or from `at`); no end if left out"
             ),
         }
         return {"agents": self._agents, **common} if agents else common
 
-    def _variants(self) -> dict[str, list[tuple[dict[str, Schema], Sequence[str]]]]:
+    def _variants(self) -> dict[str, list[Variant]]:
         """Return, for each type, its own fields and which of them are needed, in one or more ways."""
-        ramp = {"start": self._level, "stop": self._level, "step": self._step, "interval": self._step}
-        return {
-            self._base: self._amounts(),
-            "blackout": [({}, ())],
-            "ramp": [(ramp, tuple(ramp))],
-            "drop": [({}, ())],
-            "adversary": self._adversaries(),
-        }
-
-    def _amounts(self) -> list[tuple[dict[str, Schema], Sequence[str]]]:
-        drawn = {"enum": ["uniform", "normal", "exponential", "lognormal", "pareto"]}
-        trace = {"type": "array", "items": self._amount, "minItems": 1, "maxItems": LONGEST_TRACE}
-        common = {
-            "correlation": {"type": "number", "minimum": 0, "maximum": 1},
-            "seed": described(whole(0, LONGEST), "of its own draws"),
-        }
-        base = {self._base: self._amount}
-        return [
-            ({**base, "distribution": {"const": "constant"}, **common}, (self._base,)),
-            ({**base, "jitter": self._jitter, "distribution": drawn, **common}, (self._base,)),
-            ({"trace": trace, "distribution": {"const": "trace"}, **common}, ("trace",)),
-        ]
-
-    def _adversaries(self) -> list[tuple[dict[str, Schema], Sequence[str]]]:
-        share = {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": SHARE}
-        return [
-            ({"strategy": {"enum": ["burst", "newest_first"]}, "period": self._some}, ("strategy", "period")),
-            ({"strategy": {"const": "starve"}, "period": whole(1)}, ("strategy", "period")),
-            (
-                {"strategy": {"const": "largest"}, "period": self._some, "share": share},
-                ("strategy", "period"),
-            ),
-            ({"strategy": {"const": "until_end"}}, ("strategy",)),
-        ]
+        return {name: each.variants(self._clock) for name, each in self._types.items()}
 
 
 def _nullable(properties: Mapping[str, Schema]) -> dict[str, Schema]:

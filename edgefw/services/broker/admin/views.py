@@ -7,18 +7,19 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from edgefw.scenario.faults import trace_of
-from edgefw.scenario.units import format_duration
+from edgefw.delays.body import fault_body
+from edgefw.delays.drawn import trace_of
+from edgefw.delays.units import format_duration
 from edgefw.services.broker.admin.answers import encoded
-from edgefw.services.broker.bodies import fault_body
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from prometheus_client import CollectorRegistry
 
+    from edgefw.delays.entry import Entry
+    from edgefw.delays.plan import Moment, Plan
     from edgefw.services.broker.admin.events import Events
-    from edgefw.services.broker.plan import Entry, Moment, Plan
 
 SHOWN_TRACE = 20  # values of a trace that are shown with a link: it may have thousands, and be on every link
 

@@ -15,13 +15,13 @@ from admin_stand_in import StandIn, moment
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 
-from edgefw.services.broker import edits
-from edgefw.services.broker.bodies import read_fault
+from edgefw.delays import edits
+from edgefw.delays.body import read_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from edgefw.services.broker.plan import Moment, Plan
+    from edgefw.delays.plan import Moment, Plan
 
 EXAMPLES = int(os.environ.get("EDGEFW_SCHEMA_EXAMPLES", "0"))
 CHECKS = {"negative_data_rejection": {"expected-statuses": [400, 404, 409, 413, 415]}}

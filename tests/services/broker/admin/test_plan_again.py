@@ -10,13 +10,13 @@ from admin_stand_in import AGENTS, StandIn, ask
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from edgefw.delays.drawn import LONGEST_TRACE
+from edgefw.delays.plan import MOST_FAULTS, Plan
+from edgefw.delays.units import LONGEST, MOST_ROUNDS, format_duration
 from edgefw.errors import InputError
-from edgefw.problem.delay import LONGEST
-from edgefw.scenario.faults import LONGEST_TRACE
 from edgefw.scenario.load import load, names, validate
-from edgefw.scenario.units import MOST_ROUNDS, format_duration
+from edgefw.scenario.plan import scenario_plan
 from edgefw.services.broker.admin.reading import LARGEST_BODY
-from edgefw.services.broker.plan import MOST_FAULTS, Plan, scenario_plan
 
 CONTROLS = {clock: StandIn(clock) for clock in ("wall", "rounds")}
 NAME = st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,5}\Z")

@@ -1,0 +1,180 @@
+"""A fault as the admin endpoint writes and reads it.
+
+The nested form has what every fault has beside `attributes`, which are its type's own:
+{"name": "slow", "type": "latency", "attributes": {"latency": "750ms"}, "duration": "30s"}. The flat form of a
+scenario file, without `attributes`, is read too. Both are held to the scenario's own rules.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+
+from edgefw.delays.agents import Draw, check_agents
+from edgefw.delays.drawn import LONGEST_TRACE, Drawn
+from edgefw.delays.entry import Entry
+from edgefw.delays.explain import explained
+from edgefw.delays.fault import Fault
+from edgefw.delays.registry import TYPES, AnyFault
+from edgefw.delays.units import as_written
+from edgefw.errors import InputError
+
+if TYPE_CHECKING:
+    from edgefw.delays.fault import Rules
+
+COMMON = tuple(Fault.model_fields)
+"""What stands beside `attributes`."""
+
+ATTRIBUTES = frozenset(name for each in TYPES.values() for name in each.model_fields).difference(COMMON)
+"""What stands in `attributes` of some type."""
+
+MOST_FIELDS = 32
+"""Of a fault: one that is wrong a million times is refused before a million mistakes are listed."""
+
+_FAULT: TypeAdapter[AnyFault] = TypeAdapter(AnyFault)
+
+
+class Posted(NamedTuple):
+    """A fault that was read: `agents` None is all of them, `name` None leaves the name to the plan."""
+
+    name: str | None
+    agents: tuple[int, ...] | None
+    fault: Fault
+
+
+def fault_body(entry: Entry, longest: int | None = None) -> dict[str, Any]:
+    """Return an entry in the nested form; `read_fault` reads it back. A trace may be cut to its `longest`."""
+    fault = entry.fault
+    trace = getattr(fault, "trace", None)
+    if trace is not None and longest is not None:
+        fault = fault.model_copy(update={"trace": trace[:longest]})
+    written = fault.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    attributes = {name: value for name, value in written.items() if name not in COMMON}
+    if isinstance(fault, Drawn) and trace is None:
+        attributes = fault.model_dump(mode="json", include={fault.base}) | attributes  # also if it is none
+    body = {
+        "name": entry.name,
+        "type": fault.type,
+        "attributes": attributes,
+        "probability": fault.probability,
+        "apply_to": entry.apply_to,
+    }
+    return body | {name: written[name] for name in ("at", "duration") if name in written}
+
+
+def read_fault(body: Any, rules: Rules) -> Posted:
+    """Return the fault that a body describes; an InputError says what a run with these rules cannot use."""
+    flat, nested = _flatten(body)
+    try:
+        return _read(flat, rules)
+    except InputError as error:
+        field = error.field or ""
+        path = field_path(field, nested=nested)
+        raise InputError(path.removesuffix(field) + str(error), path) from None
+
+
+def _read(flat: dict[str, Any], rules: Rules) -> Posted:
+    _check_sizes(flat)
+    _check_base(flat)
+    try:
+        fault = _FAULT.validate_python(flat)
+    except ValidationError as error:
+        raise explained(error) from None
+    _check_whose(fault, rules)
+    fault.check(rules.clock)
+    agents = tuple(dict.fromkeys(fault.agents)) if isinstance(fault.agents, list) else None
+    plain = fault.model_copy(update={"agents": "all", "name": None, "apply_to": fault.acts_on})
+    _check_together(plain, rules)
+    return Posted(fault.name, agents, plain)
+
+
+def _check_whose(fault: Fault, rules: Rules) -> None:
+    if isinstance(fault.agents, Draw):
+        raise InputError(
+            'agents must be "all" or a list such as [0, 3]: only a scenario draws them', "agents"
+        )
+    if fault.agents == []:
+        raise InputError('agents is []: name one at least, or write "all"', "agents")
+    check_agents(fault.agents, rules.agents)
+
+
+def field_path(name: str, *, nested: bool) -> str:
+    """Return where a field of a fault stands in its body.
+
+    >>> field_path("jitter", nested=True), field_path("type", nested=True), field_path("jitter", nested=False)
+    ('attributes.jitter', 'type', 'jitter')
+    """
+    return f"attributes.{name}" if nested and name.partition(".")[0] not in COMMON else name
+
+
+def read_patch(body: Any) -> dict[str, Any]:
+    """Return a patch of a fault in the nested form; its values are for whoever reads the result."""
+    if not isinstance(body, dict):
+        raise InputError(f"the body is {as_written(body)}: it must be an object", "")
+    patch = body
+    if "attributes" not in body and (own := body.keys() - set(COMMON)):
+        patch = {name: value for name, value in body.items() if name not in own}
+        patch["attributes"] = {name: value for name, value in body.items() if name in own}
+    for name in ("agents", "name"):
+        if name in patch:
+            raise InputError(f"{name}: unknown field; a fault keeps it, so remove it and add another", name)
+    attributes = patch.get("attributes")
+    unknown = [name for name in patch if name not in COMMON and name != "attributes"]
+    if isinstance(attributes, dict):
+        unknown += [field_path(n, nested="attributes" in body) for n in attributes if n not in ATTRIBUTES]
+    if unknown:  # also one that is null: it is a mistake, though nothing is there to be removed
+        raise InputError(f"{unknown[0]}: unknown field", unknown[0])
+    return patch
+
+
+def _flatten(body: Any) -> tuple[dict[str, Any], bool]:
+    """Return a body in the flat form, and whether it was in the nested one."""
+    if not isinstance(body, dict):
+        raise InputError(f'a fault is an object such as {{"type": "drop"}}, not {as_written(body)}', "")
+    if len(body) > MOST_FIELDS:
+        raise InputError(f"a fault has no more than {MOST_FIELDS} fields, not {len(body)}", "")
+    if "attributes" not in body:
+        return body, False
+    attributes = body["attributes"]
+    if not isinstance(attributes, dict) or len(attributes) > MOST_FIELDS:
+        given = as_written(attributes)
+        raise InputError(f"attributes is {given}: it must be an object of the type's fields", "attributes")
+    common = {name: value for name, value in body.items() if name != "attributes"}
+    for name in common:
+        if name not in COMMON:
+            raise InputError(f"{name}: unknown field; what belongs to a type stands in attributes", name)
+    for name in attributes:
+        if name in COMMON:
+            raise InputError(f"attributes.{name}: unknown field; it stands beside them", f"attributes.{name}")
+    return common | attributes, True
+
+
+def _check_sizes(flat: dict[str, Any]) -> None:
+    """Refuse what is null, or larger than anything that is meant."""
+    for name, value in flat.items():
+        if value is None:
+            raise InputError(f"{name} is null: leave it out instead", name)
+        if isinstance(value, list) and len(value) > LONGEST_TRACE:
+            raise InputError(f"{name} has {len(value)} values: at most {LONGEST_TRACE} are allowed", name)
+
+
+def _check_base(flat: dict[str, Any]) -> None:
+    """Refuse a delay that does not say how much."""
+    type_ = TYPES.get(flat["type"]) if isinstance(flat.get("type"), str) else None
+    if type_ is None or not issubclass(type_, Drawn) or type_.base in flat or "trace" in flat:
+        return
+    if "jitter" in flat:
+        raise InputError(f"jitter is there and the {type_.base} that it varies is not: give both", "jitter")
+    raise InputError(f"{type_.base} is missing: type {type_.base} needs it, or a trace", type_.base)
+
+
+def _check_together(fault: Fault, rules: Rules) -> None:
+    """Refuse a fault that this run has no use for: rounds of no fixed length, say."""
+    wall, posted = rules.clock == "wall", fault.at is None
+    entry = Entry(
+        *(None, fault.type, fault, 0),
+        since=0.0 if posted and wall else None,
+        since_rounds=(0,) * rules.agents if posted and not wall else None,
+    )
+    entry.on_link(rules, 0, 0.0)

@@ -1,0 +1,178 @@
+"""A named fault of a delay plan: on which link it is, when it is in force there, and since when.
+
+Under the rounds clock an entry has a window in rounds. By the wall clock it has a span of time; but one of
+the scenario that begins with a round (`at: 200`) has a window: it is in force for messages of those rounds.
+Where time and rounds are mixed, the beginning decides and the pace turns the duration into its unit.
+
+What was posted counts from then. What was not counts from the run's start.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from edgefw.delays.acting import OnLink, Span
+from edgefw.delays.draws import Stream
+from edgefw.delays.fault import ApplyTo, Axis, Fault, Rules, Window, in_rounds, in_seconds
+from edgefw.errors import InputError
+
+if TYPE_CHECKING:
+    from edgefw.delays.link_id import LinkId
+
+Key = tuple[int | None, str]
+
+NOT_YET: Span = (math.inf, math.inf)
+"""The span of what counts from the run's start before there is one."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A named fault on the link of `agent` (None: on all of them), with the salt of its draws.
+
+    `since` (wall clock) or `since_rounds` (rounds clock) say when it was posted; without them it is counted
+    from the run's start. Its name and agents are the entry's own, the fault has none.
+    """
+
+    agent: int | None  # the number of the link
+    name: str
+    fault: Fault
+    salt: int
+    since: float | None = None
+    since_rounds: tuple[int, ...] | None = None
+    _links: dict[Any, OnLink] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.fault.agents != "all" or self.fault.name is not None:
+            plain = self.fault.model_copy(update={"agents": "all", "name": None})
+            object.__setattr__(self, "fault", plain)
+
+    @property
+    def key(self) -> Key:
+        """What tells it from all others in a plan."""
+        return self.agent, self.name
+
+    @property
+    def apply_to(self) -> ApplyTo:
+        """Which messages it acts on."""
+        return self.fault.acts_on
+
+    @cached_property
+    def text(self) -> str:
+        """Its fault as JSON; written once, for every version of the plan is kept whole."""
+        return json.dumps(self.fault.model_dump(mode="json", exclude_none=True), separators=(",", ":"))
+
+    def concerns(self, agent: int) -> bool:
+        """Whether it is on this link."""
+        return self.agent is None or self.agent == agent
+
+    def on_link(self, rules: Rules, agent: int, start: float | None) -> OnLink:
+        """Return it as it is on a link, in a run that began at `start`. Raises where it does not fit."""
+        # Once for all versions that the entry is in: the same is the same object.
+        if (rules, agent, start) not in self._links:
+            window, wall = self.window(rules, agent), rules.clock == "wall"
+            if wall and self.fault.climbs and window not in {None, (1, None)}:
+                self._check_pace(rules)
+            self.fault.fits(Axis(not wall, 0.0, math.inf, rules.round_seconds))
+            link = OnLink(
+                self.fault,
+                stream(rules.seed, rules.links[agent], self.salt),
+                rules,
+                self.span(rules, start),
+                window,
+            )
+            self._links[rules, agent, start] = link
+        return self._links[rules, agent, start]
+
+    def in_rounds(self, rules: Rules, agent: int) -> OnLink:
+        """Return it as it is on a link where all is counted in rounds, times by the pace."""
+        if rules.clock == "wall" and rules.round_seconds is None and self.fault.counts_time:
+            raise InputError(
+                f"{self.name} counts in time, which needs rounds of a known length: "
+                "set pace=250ms, say, or clock=rounds with delays in rounds"
+            )
+        window = window_of(self.fault, rules.round_seconds)
+        return OnLink(self.fault, stream(rules.seed, rules.links[agent], self.salt), rules, window=window)
+
+    def counts_rounds(self, rules: Rules) -> bool:
+        """Whether it is in force for some rounds, not for a span of time."""
+        if rules.clock == "rounds":
+            return True
+        in_time = self.since is not None or self.fault.about_releases
+        return not in_time and isinstance(self._first[1], int)
+
+    def window(self, rules: Rules, agent: int) -> Window | None:
+        """Return the rounds of a link's messages for which it is in force, None if it has no window."""
+        if not self.counts_rounds(rules):
+            return None
+        base = 0 if self.since_rounds is None else self.since_rounds[agent]
+        found = window_of(self.fault, rules.round_seconds, base)
+        return (base + 1, None) if found is None and base else found
+
+    def stop(self, rules: Rules, agent: int) -> float:
+        """Return the first round for which one that counts rounds is not in force any more."""
+        _, last = self.window(rules, agent) or (1, None)
+        return math.inf if last is None else last
+
+    def span(self, rules: Rules, start: float | None) -> Span:
+        """Return the moments of the clock between which it is in force; `start` is the run's."""
+        fault, zero = self.fault, start if self.since is None else self.since
+        if zero is None:
+            return NOT_YET
+        if self.counts_rounds(rules):
+            return zero, math.inf
+        _, first = self._first
+        if self.since is None and isinstance(first, int):
+            return self._outage(rules, zero)
+        length = rules.round_seconds
+        begin = zero + (0.0 if fault.at is None else in_seconds("at", fault.at, length))
+        return begin, math.inf if fault.duration is None else begin + in_seconds(
+            "duration", fault.duration, length
+        )
+
+    def _outage(self, rules: Rules, zero: float) -> Span:
+        """Return the span of a blackout in rounds, which is about releases: round t begins after t - 1."""
+        self._check_pace(rules)
+        length = rules.round_seconds or 0.0
+        first, stop = window_of(self.fault, length) or (1, None)
+        end = math.inf if stop is None else zero + (stop - 1) * length
+        return zero + (first - 1) * length, end
+
+    def _check_pace(self, rules: Rules) -> None:
+        """Refuse rounds that cannot be found on the clock."""
+        name, amount = self._first
+        in_seconds(name, amount or 0, rules.round_seconds)
+
+    @property
+    def _first(self) -> tuple[str, Any]:
+        """The field, and its value, that decides in which unit it begins and ends."""
+        return ("duration", self.fault.duration) if self.fault.at is None else ("at", self.fault.at)
+
+
+def same_fault(entry: Entry, fault: Fault) -> bool:
+    """Whether an entry has this fault; 5 rounds are not 5 seconds, though 5 == 5.0."""
+    there, new = vars(entry.fault) | {"apply_to": entry.apply_to}, vars(fault) | {"apply_to": fault.acts_on}
+    return there == new and all(type(there[name]) is type(value) for name, value in new.items())
+
+
+def window_of(fault: Fault, round_seconds: float | None, base: int = 0) -> Window | None:
+    """Return the rounds [start, stop) in which a fault is in force, counted from `base`; None = always.
+
+    A time is the round under way at that time: round t begins at (t-1) times the length of a round.
+    """
+    if fault.at is None and fault.duration is None:
+        return None
+    at = 1 if fault.at is None else fault.at
+    start = base + (max(1, at) if isinstance(at, int) else 1 + in_rounds("at", at, round_seconds))
+    if fault.duration is None:
+        return start, None
+    return start, start + max(1, in_rounds("duration", fault.duration, round_seconds))
+
+
+@lru_cache(maxsize=4096)
+def stream(seed: int, link: LinkId, salt: int) -> Stream:
+    """Return the numbers of a fault on a link; kept, for their key takes longer to make than to use."""
+    return Stream(seed, link.key, salt)

@@ -1,0 +1,265 @@
+"""What can be done to a message on its way: the base of every fault type.
+
+A fault type is one file with one class: the model of what a user writes, and what that does. A scenario file,
+the admin endpoint, `edgefw delay`, the simulator and the broker all use the class itself. It says
+
+- what it `adds` to a delay, when it `holds` back to, and what it `takes` for good, of messages it acts on;
+- what it may say under which clock (`check`), and the most that it can add (`most`, `declared`).
+
+Everything is a pure function of the round and of numbers drawn for it: nothing remembers what it did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import AfterValidator, Field
+
+from edgefw.delays.agents import Agents
+from edgefw.delays.schema import Variant, counted_schema
+from edgefw.delays.strict import NAME, Strict, check_name
+from edgefw.delays.units import Counted, Length, When, format_duration
+from edgefw.errors import InputError
+
+if TYPE_CHECKING:
+    from edgefw.delays.draws import SomeRounds, Stream
+    from edgefw.delays.link_id import LinkId
+
+ApplyTo = Literal["new", "pending"]
+Window = tuple[int, int | None]
+"""Rounds, [start, stop); stop None = no end."""
+
+Moments = NDArray[Any]
+"""Rounds (int64, NEVER where no end is known) or moments of the clock (float64, infinite there)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """What a plan has to know about the run: `rounds` is T, `round_seconds` the pace by the wall clock."""
+
+    clock: str
+    links: tuple[LinkId, ...]
+    rounds: int
+    seed: int
+    round_seconds: float | None
+
+    @property
+    def agents(self) -> int:
+        """How many links there are: one an agent."""
+        return len(self.links)
+
+
+class Seen(NamedTuple):
+    """Messages of one link as a fault on it sees them, (m,) each."""
+
+    rounds: SomeRounds
+    elapsed: NDArray[np.float64]  # since the fault began, in the clock's unit; 0 for what is older
+    ranks: NDArray[np.float64] | None  # of their norms on the link, in [0, 1]; None where nobody knows
+    stream: Stream  # the numbers that the fault draws
+
+
+class Axis(NamedTuple):
+    """How moments are counted: in rounds or in seconds, from when, and when the run ends if that is known."""
+
+    in_rounds: bool
+    start: float
+    end: float
+    round_seconds: float | None
+
+    def length(self, name: str, amount: float) -> float:
+        """Return an amount, which is rounds (an int) or seconds, as this axis counts it."""
+        if not self.in_rounds:
+            return in_seconds(name, amount, self.round_seconds)
+        return max(1, in_rounds(name, amount, self.round_seconds))
+
+
+class Fault(Strict):
+    """What all faults have in common."""
+
+    acts_on_by_default: ClassVar[ApplyTo] = "new"
+    about_releases: ClassVar[bool] = (
+        False  # its window is about when messages come, not about when they were sent
+    )
+    adds_time: ClassVar[bool] = False  # by the wall clock, what it adds is a time
+    climbs: ClassVar[bool] = False  # what it adds depends on how long ago it began
+    steady: ClassVar[bool] = False  # what it adds depends on the round alone, and it does nothing else
+    clocks: ClassVar[tuple[str, ...]] = ("wall", "rounds")
+
+    type: str
+    name: Annotated[str, AfterValidator(lambda name: check_name(name, "fault"))] | None = Field(
+        default=None,
+        description="to speak of it later; its place (delays-0) if left out",
+        json_schema_extra={"pattern": NAME},
+    )
+    agents: Agents = "all"
+    apply_to: ApplyTo | None = Field(
+        default=None,
+        description="new: feedback that is submitted while it is there; pending: all that is held while it "
+        "is there; if left out pending for a blackout, new for all others",
+    )
+    probability: float = Field(default=1.0, ge=0, le=1, description="chance that a feedback is affected")
+    at: When | None = Field(
+        default=None, description="when it begins: a round (200) or a time (90s); from the start if left out"
+    )
+    duration: Length | None = Field(
+        default=None, description="how long it lasts: rounds (50) or a time (10s); to the end if left out"
+    )
+
+    @property
+    def acts_on(self) -> ApplyTo:
+        """Which messages it acts on: as it says, or as its type does."""
+        return self.apply_to or self.acts_on_by_default
+
+    @property
+    def counts_time(self) -> bool:
+        """Whether, by the wall clock, only a length of rounds turns it into rounds."""
+        return self.adds_time or any(isinstance(value, float) for _, value, _ in self.counted())
+
+    @property
+    def waits_for_end(self) -> bool:
+        """Whether it holds messages until the run ends."""
+        return False
+
+    def adds(self, seen: Seen, clock: str) -> NDArray[Any] | None:  # noqa: ARG002 - a fault that adds nothing
+        """Return what it adds to delays, (m,): seconds by the wall clock, else rounds; None for nothing."""
+        return None
+
+    def holds(self, due: Moments, axis: Axis) -> Moments | None:  # noqa: ARG002 - a fault that holds nothing
+        """Return until when it holds what would come in `due`, (m,); None where it holds nothing."""
+        return None
+
+    def takes(self, seen: Seen) -> NDArray[np.bool_] | None:  # noqa: ARG002 - a fault that takes nothing
+        """Return which messages it takes for good, (m,); None for none."""
+        return None
+
+    def aims(self, seen: Seen) -> NDArray[np.bool_] | None:  # noqa: ARG002 - a fault that takes what comes
+        """Return which messages it is after, (m,); None for all."""
+        return None
+
+    def most(self, rules: Rules, window: Window | None) -> int | None:  # noqa: ARG002 - a fault that adds none
+        """Return how many rounds it can add to a delay under the rounds clock; None if there is no bound."""
+        return 0
+
+    def declared(self, rules: Rules, window: Window | None) -> float:  # noqa: ARG002 - it says nothing
+        """Return how many rounds it says that it adds to a delay, 0 where it says none.
+
+        Nothing drawn is looked at: this is what may be known before a run.
+        """
+        return 0.0
+
+    def fits(self, axis: Axis) -> None:
+        """Refuse an amount that cannot be counted on an axis: rounds of no fixed length."""
+
+    def check_simulable(self) -> None:
+        """Refuse what needs more than the simulator knows."""
+
+    def gate(self, stream: Stream, rounds: SomeRounds) -> NDArray[np.bool_]:
+        """Return which of these rounds' messages, (len(rounds),), chance lets it act on."""
+        if self.probability == 1:
+            return np.ones(len(rounds), dtype=np.bool_)
+        return stream.gates(rounds) < self.probability
+
+    def check(self, clock: str) -> None:
+        """Refuse what it cannot say under a clock. Types add what concerns their own fields."""
+        if clock not in self.clocks:
+            other = "a delay in time" if clock == "rounds" else "a delay in rounds"
+            instead = ("rounds", "wall") if clock == "rounds" else ("latency", "rounds")
+            raise InputError(
+                f"type is {self.type}, {other}, and clock is {clock}: "
+                f"use type {instead[0]}, or set clock={instead[1]}",
+                "type",
+            )
+        for name, value, counted in self.counted():
+            _check_unit(name, value, counted, clock)
+        if clock == "wall":
+            self._check_pending()
+
+    @classmethod
+    def variants(cls, clock: str) -> list[Variant]:
+        """Return the ways to write what a type has of its own, under a clock."""
+        own = [name for name in cls.model_fields if name not in Fault.model_fields]
+        counted, schema = counted_fields(cls), cls.model_json_schema()["properties"]
+        properties = {
+            name: counted_schema(counted[name], clock) if name in counted else schema[name] for name in own
+        }
+        return [Variant(properties, [name for name in own if cls.model_fields[name].is_required()])]
+
+    def counted(self) -> list[tuple[str, float, Counted]]:
+        """Return the fields that count rounds or time and are given: name, value, and what they may be."""
+        values = ((name, getattr(self, name), mark) for name, mark in counted_fields(type(self)).items())
+        return [(name, value, mark) for name, value, mark in values if value is not None]
+
+    def _check_pending(self) -> None:
+        """Refuse a window in rounds for what acts on held messages by the wall clock: they are held by none.
+
+        One that is about releases has its times found for its rounds by the pace.
+        """
+        if self.acts_on != "pending" or self.about_releases:
+            return
+        for name in ("at", "duration"):
+            value = getattr(self, name)
+            if isinstance(value, int):
+                raise InputError(
+                    f"{name} is {value} rounds, and what applies to pending feedback counts time by the "
+                    "wall clock: write a time, such as 10s, or apply_to: new",
+                    name,
+                )
+
+
+@cache
+def counted_fields(cls: type[Fault]) -> dict[str, Counted]:
+    """Return the fields of a type that count rounds or time."""
+    hints = get_type_hints(cls, include_extras=True)
+    found = {name: _mark(hints[name]) for name in cls.model_fields}
+    return {name: mark for name, mark in found.items() if mark is not None}
+
+
+def _mark(hint: Any) -> Counted | None:
+    """Return the mark of an annotation, or of one of its branches."""
+    own = next((each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Counted)), None)
+    return own or next((mark for each in get_args(hint) if (mark := _mark(each)) is not None), None)
+
+
+def _check_unit(name: str, value: float, counted: Counted, clock: str) -> None:
+    if clock == "rounds" and isinstance(value, float):
+        raise InputError(
+            f"{name} is the time {format_duration(value)}, and clock is rounds: "
+            "write a number of rounds, or set clock=wall",
+            name,
+        )
+    if clock == "wall" and not counted.mixed and isinstance(value, int) and value:
+        raise InputError(
+            f"{name} is {value} rounds, and clock is wall: write a time, such as 2s, or set clock=rounds",
+            name,
+        )
+    if clock == "rounds" and not counted.mixed and value < counted.least:
+        raise InputError(f"{name} is {value}: a delay in rounds is at least 1 (1 = no delay)", name)
+
+
+def in_rounds(name: str, amount: float, round_seconds: float | None) -> int:
+    """Return an amount in rounds: it is one already (an int), or a time, divided by a round's."""
+    if isinstance(amount, int):
+        return amount
+    if round_seconds is None:
+        raise InputError(
+            f"{name} is a time, which needs rounds of a known length: set pace=250ms, say, or write rounds",
+            name,
+        )
+    return int(np.floor(amount / round_seconds + 1e-9))
+
+
+def in_seconds(name: str, amount: float, round_seconds: float | None) -> float:
+    """Return an amount in seconds: it is one already, unless it is a number of rounds (an int)."""
+    if not isinstance(amount, int):
+        return amount
+    if round_seconds is None:
+        raise InputError(
+            f"{name} is {amount} rounds, and rounds have no fixed length: "
+            f"set pace (pace: 250ms), or give a time ({name}: 10s)",
+            name,
+        )
+    return amount * round_seconds

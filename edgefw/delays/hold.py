@@ -1,0 +1,347 @@
+"""What a broker holds, and what becomes of it: pure state, told the time by whoever calls.
+
+A feedback is *pending* until it is due, then *released* until its agent acknowledges it, then forgotten but
+for the answer to its submission. Nothing is released early, released feedback is handed out again until it is
+acknowledged, and the bytes that come out are the bytes that went in.
+
+When a feedback is due follows from the plan it was accepted under and the plan that is in force: a change of
+the plan asks again for the links that it concerns, and rewrites nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from edgefw.delays.due_queue import DueQueue, Key
+from edgefw.delays.dues import Batch, Dues, round_dues, steady_due, wall_dues
+from edgefw.delays.link import DROPPED, Faults, Held, Link
+from edgefw.delays.plan import Moment, Plan
+from edgefw.errors import WireError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from edgefw.delays.limits import Limits
+
+
+class Taken(NamedTuple):
+    """The answer to a submission; `new` is false where it is a repeated one.
+
+    `others` are rounds of the same link that are dropped from now on.
+    """
+
+    requested_delay: float
+    dropped: bool
+    new: bool
+    rank: float = 0.0
+    others: tuple[int, ...] = ()
+
+
+class Arrived(NamedTuple):
+    """What comes with a round, and what is acknowledged by asking for it."""
+
+    deliveries: Sequence[Held]
+    acknowledged: Sequence[int]
+
+
+class Hold(ABC):
+    """What is held for the agents of a plan; a clock's own class says when it is due."""
+
+    def __init__(self, plan: Plan, limits: Limits) -> None:
+        self.plan, self.limits = plan, limits
+        self.links = tuple(Link(agent) for agent, _ in enumerate(plan.rules.links))
+        self._queues = tuple(DueQueue() for _ in self.links)  # a link's own: a change moves all that is in it
+        self.start: float | None = None  # the run's: that of the first submission
+        self.pending = 0  # in all; what has been released does not count
+        self.bytes = 0  # of all that is held, released or not: so much memory is taken
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there are."""
+        return self.plan.rules.rounds
+
+    @property
+    def complete(self) -> bool:
+        """Whether every round of every agent has been submitted."""
+        return all(link.count == self.rounds for link in self.links)
+
+    def moment(self, now: float) -> Moment:
+        """Return now, in both clocks' terms."""
+        return Moment(now, tuple(link.highest for link in self.links))
+
+    def submit(self, agent: int, round_: int, payload: bytes, norm: float, now: float) -> Taken:
+        """Take over the feedback of a round; one that was taken before is answered as it was then."""
+        link = self.links[agent]
+        if link.taken(round_):
+            return self._again(link, round_, payload)
+        self._check_room(link, len(payload))
+        if self.start is None:
+            self.start = now
+        held = Held(agent, round_, payload, norm, link.rank(norm), now, self.plan.version)
+        held.own = link.same(self.plan.own(agent, self._start_of_plans()))
+        link.take(round_, norm)
+        self._add(link, held)
+        link.last_requested = held.requested_delay
+        gone = self._end_moved(agent, round_, now)
+        dropped = round_ not in link.held
+        delay = 0.0 if dropped else held.requested_delay
+        return Taken(delay, dropped, new=True, rank=held.rank, others=tuple(s for s in gone if s != round_))
+
+    def withdraw(self, agent: int, s: int, now: float) -> list[int]:
+        """Undo the submission of round s: it could not be kept. Return the rounds that are dropped by it."""
+        link = self.links[agent]
+        held = link.held.get(s)
+        if held is not None:
+            self._count_out(link, held)
+        link.untake(s)
+        return self._end_moved(agent, s, now)
+
+    def _end_moved(self, agent: int, s: int, now: float) -> list[int]:
+        """Ask again where round s is the last: "until the end" has come with it, or is to come again."""
+        return self.redue(agent, now) if s == self.rounds else []
+
+    def change(self, plan: Plan) -> list[int]:
+        """Go over to another plan; return the agents to whose pending feedback it matters, for `redue`."""
+        before, self.plan = self.plan, plan
+        start = self._start_of_plans()
+        return [
+            link.agent
+            for link in self.links
+            if before.later(link.agent, start) != plan.later(link.agent, start)
+        ]
+
+    def next_due_of(self, agent: int) -> float | None:
+        """Return when the next of a link's feedback is due, infinite if nobody knows; None if it has none."""
+        return self._queues[agent].next_due()
+
+    def redue(self, agent: int, now: float) -> list[int]:
+        """Ask again when an agent's pending feedback is due; return the rounds that are dropped by it."""
+        link = self.links[agent]
+        dropped: list[int] = []
+        moved: list[tuple[float, Key]] = []
+        for own, some in link.by_faults():
+            dues = self._dues(link, own, some, now)
+            for held, due, drop in zip(some, dues.due.tolist(), dues.dropped.tolist(), strict=True):
+                if held.sent:  # before a restart: it was due then, whatever the plan has become
+                    held.due = min(due, self._latest(held, now))
+                elif drop:
+                    dropped.append(held.round)
+                    continue
+                else:
+                    held.due = due
+                moved.append((held.due, (agent, held.round)))
+        self._queues[agent].push_all(moved)
+        for s in dropped:
+            self._forget(link, s, DROPPED)
+        return dropped
+
+    def restore(self, held: Held, accepted_under: Plan) -> None:
+        """Hold again what was held before a restart; `redue` says when it is due, once all is there."""
+        link = self.links[held.agent]
+        held.own = link.same(accepted_under.own(held.agent, self._start_of_plans()))
+        link.take(held.round, held.norm)
+        self._count_in(link, held)
+
+    def _add(self, link: Link, held: Held) -> None:
+        due = self._due(link, held)
+        if due is None:
+            link.forget(held.round, DROPPED)
+            return
+        self._count_in(link, held)
+        held.due = due
+        self._queues[held.agent].push((held.agent, held.round), due)
+
+    def _due(self, link: Link, held: Held) -> float | None:
+        """Return when a feedback that has just been accepted is due; None if it is dropped."""
+        dues = self._dues(link, held.own, [held], held.accepted)
+        return None if dues.dropped[0] else float(dues.due[0])
+
+    def _count_in(self, link: Link, held: Held) -> None:
+        link.held[held.round] = held
+        held.origin = self._origin(held)
+        self.pending += 1
+        self.bytes += len(held.payload)
+
+    def _count_out(self, link: Link, held: Held) -> None:
+        self.bytes -= len(held.payload)
+        if held.round not in link.released:
+            self._queues[held.agent].remove((held.agent, held.round))
+            self.pending -= 1
+
+    def _forget(self, link: Link, s: int, requested: float | None = None) -> None:
+        """Let go of a feedback that is held; its agent has it, unless the delay says DROPPED."""
+        held = link.held[s]
+        self._count_out(link, held)
+        link.forget(s, held.requested_delay if requested is None else requested)
+
+    def _release(self, link: Link, s: int) -> Held:
+        """Release what has been taken out of its queue."""
+        self.pending -= 1
+        return link.release(s)
+
+    def _again(self, link: Link, s: int, payload: bytes) -> Taken:
+        held = link.held.get(s)
+        if held is not None and held.payload != payload:
+            raise WireError(
+                "conflict", f"agent {link.agent} submitted round {s} before, with another payload"
+            )
+        dropped = link.dropped(s)
+        return Taken(0.0 if dropped else link.requested(s), dropped, new=False)
+
+    def _check_room(self, link: Link, size: int) -> None:
+        limits = self.limits
+        for name, there, most in (
+            (f"the link of agent {link.agent}", link.pending + 1, limits.link),
+            ("the broker", self.pending + 1, limits.all),
+        ):
+            if there > most:
+                raise WireError("full", f"{name} is full: {most} feedbacks are pending; try again later")
+        if self.bytes + size > limits.bytes:
+            raise WireError("full", f"the broker is full: {self.bytes} bytes are held; try again later")
+
+    def _start_of_plans(self) -> float | None:
+        """Return what the plan's moments are counted from; rounds need nothing of the kind."""
+        return self.start if self.plan.rules.clock == "wall" else None
+
+    @abstractmethod
+    def _dues(self, link: Link, own: Faults, some: Sequence[Held], now: float) -> Dues:
+        """Return when some of a link's feedback, accepted under the same faults, is due."""
+
+    @abstractmethod
+    def _latest(self, held: Held, now: float) -> float:
+        """Return when a feedback that was sent before must have been due."""
+
+    @abstractmethod
+    def _origin(self, held: Held) -> float:
+        """Return what the delay of a feedback is counted from."""
+
+
+class WallHold(Hold):
+    """Feedback held for real time. The run starts with the first submission."""
+
+    def next_due(self) -> float | None:
+        """Return when there is something to release, None if nothing that is pending has a due time."""
+        due = min((due for queue in self._queues if (due := queue.next_due()) is not None), default=math.inf)
+        return None if math.isinf(due) else due
+
+    def release(self, now: float) -> list[Held]:
+        """Return what is due by now and was not yet released, in due order."""
+        keys = [key for queue in self._queues for key in queue.pop_due(now)]
+        due = sorted((self.links[agent].held[s] for agent, s in keys), key=_by_due)
+        for held in due:
+            self._release(self.links[held.agent], held.round)
+        return due
+
+    def unacknowledged(self, agent: int) -> list[Held]:
+        """Return what was released and not acknowledged, in due order: a new subscription gets it again."""
+        return list(self.links[agent].released.values())
+
+    def acknowledge(self, agent: int, rounds: Iterable[int]) -> list[int]:
+        """Forget rounds that the agent has, all or (an error) none; return those that were news."""
+        link = self.links[agent]
+        news = [s for s in dict.fromkeys(rounds) if self._to_forget(link, s)]
+        for s in news:
+            link.withdrawn.discard(s)
+            self._forget(link, s)
+        return news
+
+    @staticmethod
+    def _to_forget(link: Link, s: int) -> bool:
+        if s in link.released:
+            return True
+        if s in link.withdrawn:  # its agent has the copy that could not be kept: no second one is needed
+            return s in link.held
+        if s in link.held or not link.taken(s) or link.dropped(s):
+            raise WireError(
+                "acknowledgement", f"agent {link.agent} acknowledges round {s}, which was never delivered"
+            )
+        return False
+
+    def _due(self, link: Link, held: Held) -> float | None:
+        later = self.plan.later(link.agent, self.start)
+        usual = steady_due(held.own, later, held.round, held.accepted)
+        return super()._due(link, held) if usual is None else usual
+
+    def _dues(self, link: Link, own: Faults, some: Sequence[Held], now: float) -> Dues:
+        start = now if self.start is None else self.start
+        later = self.plan.later(link.agent, start)
+        ended = link.highest >= self.rounds
+        return wall_dues(own, later, _batch(some), self.plan.rules, now=now, start=start, ended=ended)
+
+    def _latest(self, held: Held, now: float) -> float:
+        del held
+        return now
+
+    def _origin(self, held: Held) -> float:
+        return held.accepted
+
+
+class RoundsHold(Hold):
+    """Feedback held for a number of rounds: that of round s comes with round s + delay - 1."""
+
+    def __init__(self, plan: Plan, limits: Limits) -> None:
+        super().__init__(plan, limits)
+        self.collected = [0] * len(self.links)  # the last round that each agent has asked for
+
+    def collect(self, agent: int, t: int) -> Arrived:
+        """Return all that arrives in round t, the same however often it is asked for.
+
+        Asking for a later round acknowledges what came with the one before.
+        """
+        link, last = self.links[agent], self.collected[agent]
+        if t < last:
+            raise WireError("order", f"agent {agent} asks for round {t} and has asked for round {last}")
+        if link.floor < t:
+            raise WireError(
+                "order", f"agent {agent} asks for round {t} and has not submitted round {link.floor + 1}"
+            )
+        acknowledged = self._advance(link, t) if t > last else []
+        return Arrived(list(link.released.values()), acknowledged)
+
+    def release_again(self, agent: int) -> None:
+        """Go on after a restart: the last round that was asked for may be asked for once more."""
+        self._advance(self.links[agent], self.collected[agent])
+
+    def _advance(self, link: Link, t: int) -> list[int]:
+        """Forget what came with earlier rounds, release what comes with t; return what was forgotten."""
+        gone = list(link.released)
+        for s in gone:
+            self._forget(link, s)
+        for _, s in self._queues[link.agent].pop_due(t):
+            self._release(link, s)
+        self.collected[link.agent] = t
+        return gone
+
+    def _dues(self, link: Link, own: Faults, some: Sequence[Held], now: float) -> Dues:
+        del now  # time does not count here
+        later = self.plan.later(link.agent, None)
+        following = self.collected[link.agent] + 1
+        return round_dues(own, later, _batch(some), self.plan.rules, now=following)
+
+    def _latest(self, held: Held, now: float) -> float:
+        del now
+        return max(self.collected[held.agent], held.round)
+
+    def _origin(self, held: Held) -> float:
+        return held.round - 1
+
+
+def make_hold(plan: Plan, limits: Limits) -> Hold:
+    """Return an empty hold under the plan's clock."""
+    return WallHold(plan, limits) if plan.rules.clock == "wall" else RoundsHold(plan, limits)
+
+
+def _by_due(held: Held) -> tuple[float, int, int]:
+    return held.due, held.agent, held.round
+
+
+def _batch(some: Sequence[Held]) -> Batch:
+    return Batch(
+        np.array([held.round for held in some], dtype=np.int64),
+        np.array([held.accepted for held in some]),
+        np.array([held.rank for held in some]),
+    )

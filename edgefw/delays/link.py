@@ -1,0 +1,152 @@
+"""One agent's feedback in the broker's hands: pending, released, done. Pure state."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from edgefw.delays.acting import OnLink
+from edgefw.delays.ranking import Ranking
+
+Faults = tuple[OnLink, ...]
+
+DONE, DROPPED = 0.0, math.inf
+RECENT = 1024  # rounds for which a repeated submission is answered in full
+FAULTS_KEPT = 64  # combinations of faults that are known to be the same when they come again
+
+
+@dataclass(slots=True)
+class Held:
+    """A feedback that is held. `accepted` and `due` are moments of the clock, or rounds."""
+
+    agent: int
+    round: int
+    payload: bytes
+    norm: float
+    rank: float  # the share of its link's last norms that are smaller
+    accepted: float
+    version: int  # of the plan that it was accepted under,
+    own: Faults = ()  # and the faults of that plan that stick to it
+    due: float = math.inf
+    sent: bool = False
+    origin: float = 0.0  # what the requested delay is counted from: `accepted`, or the round before its own
+
+    @property
+    def requested_delay(self) -> float:
+        """The delay that its due time means; infinite while nobody can say when that is."""
+        return max(0.0, self.due - self.origin)
+
+
+class Link:
+    """The feedback of one agent; held in order of submission, released in order of release."""
+
+    def __init__(self, agent: int) -> None:
+        self.agent = agent
+        self.held: dict[int, Held] = {}
+        self.released: dict[int, Held] = {}
+        self.withdrawn: set[int] = set()  # handed out, then not kept: its agent may acknowledge it
+        self.lost = 0  # feedback that was dropped
+        self.last_requested: float | None = None  # the delay of what was accepted last
+        self.floor = 0  # rounds 1..floor have all been taken
+        self.highest = 0
+        self._beyond: set[int] = set()  # rounds taken above a gap
+        self._recent: dict[int, float] = {}  # requested delays of rounds that are not held any more
+        self._faults: dict[tuple[int, ...], Faults] = {}  # by their identities
+        self._ranking = Ranking()
+
+    @property
+    def count(self) -> int:
+        """How many feedbacks have been taken over."""
+        return self.floor + len(self._beyond)
+
+    @property
+    def delivered(self) -> int:
+        """How many are done: their agent has them."""
+        return self.count - len(self.held) - self.lost
+
+    @property
+    def pending(self) -> int:
+        """How many are not due yet."""
+        return len(self.held) - len(self.released)
+
+    @property
+    def oldest(self) -> float | None:
+        """When the oldest that is held was accepted."""
+        return next((held.accepted for held in self.held.values()), None)
+
+    def same(self, own: Faults) -> Faults:
+        """Return the one tuple of these faults: while the plan changes often, each version has another."""
+        key = tuple(map(id, own))
+        if key not in self._faults:
+            if len(self._faults) >= FAULTS_KEPT:
+                self._faults.clear()
+            self._faults[key] = own
+        return self._faults[key]
+
+    def by_faults(self) -> list[tuple[Faults, list[Held]]]:
+        """Return what is pending, together where it was accepted under the same faults."""
+        groups: dict[int, tuple[Faults, list[Held]]] = {}
+        for held in self.waiting():
+            groups.setdefault(id(held.own), (held.own, []))[1].append(held)
+        return list(groups.values())
+
+    def waiting(self) -> list[Held]:
+        """Return what is pending, in order of submission."""
+        return [held for s, held in self.held.items() if s not in self.released]
+
+    def taken(self, s: int) -> bool:
+        """Whether round s has been submitted."""
+        return s <= self.floor or s in self._beyond
+
+    def requested(self, s: int) -> float:
+        """Return the delay that was asked for round s, which has been taken; infinite if it was dropped."""
+        held = self.held.get(s)
+        return self._recent.get(s, DONE) if held is None else held.requested_delay
+
+    def dropped(self, s: int) -> bool:
+        """Whether round s was taken and will never be delivered."""
+        return s not in self.held and self._recent.get(s) == DROPPED
+
+    def rank(self, norm: float) -> float:
+        """Return the share of the link's last norms that are smaller; 0 where there are none."""
+        return self._ranking.rank(norm)
+
+    def take(self, s: int, norm: float) -> None:
+        """Note that round s has been taken."""
+        self._ranking.add(s, norm)
+        self._beyond.add(s)
+        self.highest = max(self.highest, s)
+        while self.floor + 1 in self._beyond:
+            self.floor += 1
+            self._beyond.remove(self.floor)
+
+    def untake(self, s: int) -> None:
+        """Undo `take` of a round that could not be kept; it is always a recent one."""
+        if s <= self.floor:
+            self._beyond |= set(range(s + 1, self.floor + 1))
+            self.floor = s - 1
+        self._beyond.discard(s)
+        self._ranking.remove(s)
+        self.highest = max(self._beyond, default=self.floor)
+        self.lost -= self._recent.pop(s, DONE) == DROPPED
+        self.held.pop(s, None)
+        if self.released.pop(s, None) is not None:
+            self.withdrawn.add(s)
+
+    def release(self, s: int) -> Held:
+        """Turn a pending feedback into a released one."""
+        held = self.released[s] = self.held[s]
+        return held
+
+    def forget(self, s: int, requested: float) -> None:
+        """Let go of a feedback that its agent has, or that it will never get (DROPPED)."""
+        self.held.pop(s, None)
+        self.released.pop(s, None)
+        self._recent[s] = requested
+        self.lost += requested == DROPPED
+        if len(self._recent) > RECENT:
+            del self._recent[next(iter(self._recent))]
+
+    def restore(self, floor: int) -> None:
+        """Begin with rounds 1..floor taken and done."""
+        self.floor = self.highest = floor

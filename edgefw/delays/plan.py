@@ -1,0 +1,264 @@
+"""The delay plan of a broker: named faults on links. Every change while the broker runs makes a new version.
+
+A fault acts on new feedback, and sticks to what was accepted under a plan that has it, also when it is
+removed later; or it acts on whatever is pending for as long as it is in the plan. So what acts on a feedback
+is `own` of the plan it was accepted under together with `later` of the plan in force.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from edgefw.delays.acting import OnLink
+from edgefw.delays.arrivals import arrivals
+from edgefw.delays.blackout import Blackout
+from edgefw.delays.drawn import check_values, trace_of
+from edgefw.delays.entry import Entry, Key, same_fault, stream
+from edgefw.delays.registry import AnyFault
+from edgefw.delays.units import LONGEST, NEVER, SLACK
+from edgefw.errors import DataError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from edgefw.delays.fault import Rules
+
+MOST_FAULTS = 1000
+"""Of a plan: one on several links counts as often as there are links."""
+
+_FAULT: TypeAdapter[AnyFault] = TypeAdapter(AnyFault)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Now, in both clocks' terms: `rounds` are the last submitted ones of every link."""
+
+    now: float
+    rounds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A version of the plan; `disabled` are the links on which everything is held."""
+
+    rules: Rules
+    version: int
+    entries: tuple[Entry, ...]
+    disabled: frozenset[int] = frozenset()
+    _links: dict[Any, tuple[OnLink, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def own(self, agent: int, start: float | None) -> tuple[OnLink, ...]:
+        """Return the faults on a link that stick to what is accepted under this plan."""
+        return self._on_link(agent, start, "new")
+
+    def later(self, agent: int, start: float | None) -> tuple[OnLink, ...]:
+        """Return the faults on a link that act on whatever is pending while this plan is in force."""
+        return self._on_link(agent, start, "pending")
+
+    def _faults(self, agent: int, start: float | None, apply_to: str) -> tuple[OnLink, ...]:
+        faults = [
+            entry.on_link(self.rules, agent, start)
+            for entry in self.entries
+            if entry.concerns(agent) and entry.apply_to == apply_to
+        ]
+        if apply_to == "pending" and agent in self.disabled:
+            faults.append(_disabled(self.rules, agent))
+        return tuple(faults)
+
+    def _on_link(self, agent: int, start: float | None, apply_to: str) -> tuple[OnLink, ...]:
+        which = agent, start, apply_to
+        if which not in self._links:
+            self._links[which] = self._faults(agent, start, apply_to)
+        return self._links[which]
+
+    def check(self) -> None:
+        """Refuse entries that this run cannot have: an InputError says which and why."""
+        self._check_size()
+        seen: set[Key] = set()
+        for agent in (*self.disabled, *(entry.agent or 0 for entry in self.entries)):
+            if not 0 <= agent < self.rules.agents:
+                raise InputError(f"there is no agent {agent}: agents are 0 to {self.rules.agents - 1}")
+        for entry in self.entries:
+            if entry.key in seen:
+                raise InputError(f"there are two faults named {entry.name!r} on one link: names must differ")
+            seen.add(entry.key)
+            try:
+                entry.on_link(self.rules, entry.agent or 0, 0.0)
+            except InputError as error:
+                raise error.within(entry.name) from None
+
+    def _check_size(self) -> None:
+        if len(self.entries) > MOST_FAULTS:
+            raise InputError(
+                f"the delay plan has {len(self.entries)} faults, counted by agent: at most {MOST_FAULTS} are "
+                "allowed; agents: all counts as one"
+            )
+        try:
+            check_values(sum(len(trace_of(entry.fault)) for entry, _ in self.shared()))
+        except ValueError as error:
+            raise InputError(f"the delay plan: {error}") from None
+
+    def shared(self) -> list[tuple[Entry, list[int] | None]]:
+        """Return the entries, those of one fault on several links as one, and whose links (None: all)."""
+        found: list[tuple[Entry, list[int] | None]] = []
+        for entry in self.entries:
+            before, agents = found[-1] if found else (None, None)
+            if entry.agent is None:
+                found.append((entry, None))
+            elif before is None or agents is None or not _alike(before, entry) or entry.agent in agents:
+                found.append((entry, [entry.agent]))
+            else:
+                agents.append(entry.agent)
+        return found
+
+    def next_moment(self, now: float, start: float | None) -> float | None:
+        """Return when, after `now`, an entry ends first, or one begins that acts on what is pending."""
+        if self.rules.clock == "rounds":
+            return None
+        moments = (moment for entry in self.entries for moment in self._moments(entry, start))
+        return min((moment for moment in moments if now < moment < math.inf), default=None)
+
+    def _moments(self, entry: Entry, start: float | None) -> Iterator[float]:
+        begin, end = entry.span(self.rules, start)
+        yield end
+        if entry.apply_to == "pending":
+            yield begin
+
+    def in_force(self, agent: int, now: float, t: int, start: float | None) -> tuple[Entry, ...]:
+        """Return the entries on a link that have begun and are not over; t is its last submitted round."""
+        return tuple(
+            entry
+            for entry in self.entries
+            if entry.concerns(agent) and self._acts(entry, agent, now, t, start)
+        )
+
+    def _acts(self, entry: Entry, agent: int, now: float, t: int, start: float | None) -> bool:
+        if entry.counts_rounds(self.rules):
+            first, last = entry.window(self.rules, agent) or (1, None)
+            return first <= t + 1 and (last is None or t + 1 < last)
+        begin, end = entry.span(self.rules, now if start is None else start)
+        return begin <= now < end
+
+    def over(self, now: Moment, start: float | None) -> tuple[Entry, ...]:
+        """Return the entries whose duration is over.
+
+        One that counts rounds is over when every link it is on has submitted the last of them, and one more
+        if it acts on what is pending: what comes with the last one is collected after that is submitted.
+        """
+        return tuple(entry for entry in self.entries if self._is_over(entry, now, start))
+
+    def _is_over(self, entry: Entry, now: Moment, start: float | None) -> bool:
+        if entry.fault.duration is None:
+            return False
+        if not entry.counts_rounds(self.rules):
+            return entry.span(self.rules, start)[1] <= now.now
+        before = 0 if entry.apply_to == "pending" else 1
+        return all(
+            now.rounds[agent] >= entry.stop(self.rules, agent) - before for agent in self._agents(entry)
+        )
+
+    def longest(self) -> int | None:
+        """Return the largest delay in rounds that entries add up to on a link, T at most; None: no bound."""
+        added = [0] * self.rules.agents
+        for entry in self.entries:
+            most = entry.fault.most(self.rules, entry.window(self.rules, entry.agent or 0))
+            if most is None:
+                return None
+            for agent in self._agents(entry):
+                added[agent] += most
+        return self.rules.rounds if self.disabled else min(1 + max(added), self.rules.rounds)
+
+    def declared(self, agent: int) -> int:
+        """Return the delay in rounds, at least 1, that the entries on a link say they add up to."""
+        added = sum(
+            entry.fault.declared(self.rules, entry.in_rounds(self.rules, agent).window)
+            for entry in self.entries
+            if entry.concerns(agent)
+        )
+        return 1 + math.floor(min(added + SLACK, LONGEST))
+
+    def delays(self, agent: int, rounds: range) -> NDArray[np.int64]:
+        """Return the delays (len(rounds),) of a link's messages of these rounds, NEVER of what is lost.
+
+        All is counted in rounds: under the wall clock a time is as many as the pace makes of it.
+        """
+        s = np.array(rounds, dtype=np.int64)
+        own, later = self._in_rounds(agent, "new"), self._in_rounds(agent, "pending")
+        arrival, lost = arrivals(own, later, s, self.rules)
+        return np.where(lost | (arrival >= NEVER), NEVER, arrival - s + 1)
+
+    def table(self) -> NDArray[np.int64]:
+        """Return the delays (links, T): column s-1 is the delay of the feedback of round s."""
+        every = range(1, self.rules.rounds + 1)
+        return np.stack([self.delays(agent, every) for agent in range(self.rules.agents)])
+
+    def _in_rounds(self, agent: int, apply_to: str) -> list[OnLink]:
+        return [
+            entry.in_rounds(self.rules, agent)
+            for entry in self.entries
+            if entry.concerns(agent) and entry.apply_to == apply_to
+        ]
+
+    def _agents(self, entry: Entry) -> range | tuple[int]:
+        return range(self.rules.agents) if entry.agent is None else (entry.agent,)
+
+
+def _alike(one: Entry, other: Entry) -> bool:
+    return one.name == other.name and same_fault(one, other.fault)
+
+
+@lru_cache(maxsize=4096)
+def _disabled(rules: Rules, agent: int) -> OnLink:
+    """Return what a disabled link has: a blackout without end. The same for all versions of a plan."""
+    return OnLink(Blackout(), stream(rules.seed, rules.links[agent], 0), rules, window=(1, None))
+
+
+def plan_to_json(plan: Plan, real: Callable[[float], int]) -> str:
+    """Return the plan as text; moments of this process's clock become nanoseconds of real time."""
+    entries = ",".join(_written(entry, real) for entry in plan.entries)
+    return f'{{"version":{plan.version},"disabled":{sorted(plan.disabled)},"entries":[{entries}]}}'
+
+
+def _written(entry: Entry, real: Callable[[float], int]) -> str:
+    own = {
+        "agent": entry.agent,
+        "name": entry.name,
+        "salt": entry.salt,
+        "since": None if entry.since is None else real(entry.since),
+        "since_rounds": entry.since_rounds,
+    }
+    return f'{json.dumps(own)[:-1]},"fault":{entry.text}}}'
+
+
+def plan_from_json(text: str, rules: Rules, moment: Callable[[int], float]) -> Plan:
+    """Return the plan of a text that `plan_to_json` wrote; `moment` turns real time into this process's."""
+    try:
+        document = json.loads(text)
+        entries = tuple(_entry(each, rules, moment) for each in document["entries"])
+        plan = Plan(rules, int(document["version"]), entries, frozenset(document["disabled"]))
+        plan.check()
+    except (ValueError, KeyError, TypeError, IndexError, InputError) as error:
+        raise DataError(f"this is no delay plan of the run: {str(error).splitlines()[0]}") from None
+    return plan
+
+
+def _entry(written: dict[str, Any], rules: Rules, moment: Callable[[int], float]) -> Entry:
+    since, rounds, fault = written["since"], written["since_rounds"], _FAULT.validate_python(written["fault"])
+    fault.check(rules.clock)
+    return Entry(
+        written["agent"],
+        written["name"],
+        fault,
+        written["salt"],
+        None if since is None else moment(since),
+        None if rounds is None else tuple(rounds),
+    )

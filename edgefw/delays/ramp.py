@@ -1,0 +1,58 @@
+"""`ramp`: a delay that grows or shrinks in steps."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from edgefw.delays.fault import Fault
+from edgefw.delays.units import Delay, Step, completed, nearest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgefw.delays.fault import Rules, Seen, Window
+
+
+class Ramp(Fault):
+    """A delay that changes by `step` every `interval`, from `start` to `stop`, and stays there.
+
+    Its time runs from where it begins. A message has the level of the moment at which it was submitted, and
+    the first one if it is older than the ramp.
+    """
+
+    adds_time: ClassVar[bool] = True
+    climbs: ClassVar[bool] = True
+
+    type: Literal["ramp"] = "ramp"
+    start: Delay
+    stop: Delay
+    step: Step
+    interval: Step
+
+    def level(self, elapsed: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the delay after each elapsed time.
+
+        >>> Ramp(start=1, stop=5, step=2, interval=10).level(np.array([0.0, 9.0, 10.0, 500.0]))
+        array([1., 1., 3., 5.])
+        """
+        steps = completed(elapsed, self.interval)
+        climbed = np.minimum(float(self.step) * steps, abs(self.stop - self.start))
+        change: NDArray[np.float64] = np.copysign(climbed, self.stop - self.start)
+        return self.start + change
+
+    def adds(self, seen: Seen, clock: str) -> NDArray[Any]:
+        """Return its level: seconds, or rounds less the one that is no delay."""
+        level = self.level(seen.elapsed)
+        return level if clock == "wall" else nearest(level) - 1
+
+    def most(self, rules: Rules, window: Window | None) -> int:  # noqa: ARG002 - wherever it begins
+        """Return the higher one of its ends, less 1."""
+        return math.floor(max(self.start, self.stop) + 0.5) - 1
+
+    def declared(self, rules: Rules, window: Window | None) -> float:  # noqa: ARG002 - wherever it begins
+        """Return the higher one of its ends."""
+        highest = max(self.start, self.stop)
+        return highest - 1 if rules.clock == "rounds" else highest / (rules.round_seconds or 1.0)

@@ -1,0 +1,51 @@
+"""`rounds`: feedback comes a number of rounds late."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from edgefw.delays.drawn import Drawn, Trace
+from edgefw.delays.schema import whole
+from edgefw.delays.units import MOST_ROUNDS
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from edgefw.delays.fault import Rules, Seen, Window
+    from edgefw.delays.schema import Schema
+
+
+Count = Annotated[int, Field(gt=0, le=MOST_ROUNDS)]
+
+
+class Rounds(Drawn):
+    """Feedback comes in round s + rounds - 1 (rounds clock): 1 is no delay."""
+
+    clocks: ClassVar[tuple[str, ...]] = ("rounds",)
+    base: ClassVar[str] = "rounds"
+    none: ClassVar[int] = 1
+
+    type: Literal["rounds"] = "rounds"
+    rounds: Count = 1
+    jitter: int = Field(default=0, ge=0, le=MOST_ROUNDS)
+    trace: Trace[Count] = None
+
+    def adds(self, seen: Seen, clock: str) -> NDArray[np.int64]:  # noqa: ARG002 - it has one alone
+        """Return the rounds that are drawn, less the one that is no delay."""
+        return self.amount.whole(seen.stream, seen.rounds) - 1
+
+    def most(self, rules: Rules, window: Window | None) -> int | None:  # noqa: ARG002 - whenever it acts
+        """Return the largest number that can be drawn, less 1."""
+        most = self.amount.most()
+        return None if most is None else most - 1
+
+    def declared(self, rules: Rules, window: Window | None) -> float:  # noqa: ARG002 - whenever it acts
+        """Return rounds + jitter less the round that is no delay: see `Latency`."""
+        return self.rounds + self.jitter - 1
+
+    @classmethod
+    def _schemas(cls) -> tuple[Schema, Schema]:
+        return whole(1), whole(0)

@@ -1,0 +1,49 @@
+"""JSON schemas of faults, derived from their models: exact enough that what they allow is accepted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from edgefw.delays.units import MOST_ROUNDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from edgefw.delays.units import Counted
+
+Schema = dict[str, Any]
+
+TIME: Schema = {
+    "type": "string",
+    "pattern": r"^([0-9]{1,15}(\.[0-9]+)?(us|ms|s)|[0-9]{1,9}(\.[0-9]+)?(m|h))$",
+    "examples": ["750ms", "2s"],
+}
+SOME_TIME: Schema = {
+    "type": "string",
+    "pattern": r"^([1-9][0-9]{0,14}(\.[0-9]+)?(us|ms|s)|[1-9][0-9]{0,8}(\.[0-9]+)?(m|h)"
+    r"|0\.[0-9]*[1-9][0-9]*(us|ms|s|m|h))$",
+    "examples": ["30s", "1.5m"],
+}
+DURATION: Schema = {"anyOf": [TIME, {"type": "integer", "const": 0}]}
+
+
+class Variant(NamedTuple):
+    """One way to write a type's own fields: their schemas, and which are needed."""
+
+    properties: dict[str, Schema]
+    required: Sequence[str] = ()
+
+
+def whole(least: int, most: int = MOST_ROUNDS) -> Schema:
+    """Return the schema of a whole number."""
+    return {"type": "integer", "minimum": least, "maximum": most}
+
+
+def counted_schema(counted: Counted, clock: str) -> Schema:
+    """Return the schema of a field that counts rounds or time."""
+    rounds = whole(counted.least)
+    if clock == "rounds":
+        return rounds
+    if counted.mixed:
+        return {"anyOf": [SOME_TIME if counted.above_zero else TIME, rounds]}
+    return SOME_TIME if counted.above_zero else DURATION
