@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 
-from edgefw.errors import BrokerRefusalError, EdgefwError, RunOverError
+from edgefw.errors import BrokerRefusalError, EdgefwError
 from edgefw.transport.channel import LARGEST_PAYLOAD
 from edgefw.transport.connection import Connection, ending, first_message
 from edgefw.transport.submissions import Submissions
@@ -93,10 +93,13 @@ async def _acknowledge(call: Any, round_: int) -> None:
     await call.write(broker_service_pb2.SubscribeRequest(acknowledgement=done))
 
 
-def _refusal(what: str, error: grpc.aio.AioRpcError) -> EdgefwError:
-    """Return what it means to an agent that the broker will not do something."""
+def _refusal(what: str, error: grpc.aio.AioRpcError) -> EdgefwError | None:
+    """Return what it means to an agent that the broker will not do something.
+
+    A broker of another run may be on its way to this one. That a run is over is for the observer to say.
+    """
     if error.code() is grpc.StatusCode.NOT_FOUND:
-        return RunOverError(f"the broker serves another run: {error.details()}")
+        return None
     return BrokerRefusalError(f"the broker refuses to {what}: {error.code().name}: {error.details()}")
 
 

@@ -57,6 +57,12 @@ class PeerServicer(peer_service_pb2_grpc.PeerServiceServicer):
 
     async def Exchange(self, _requests: Any, context: Any) -> None:  # noqa: N802 - the name in the proto
         """Serve one neighbour's stream; what cannot be used ends it with a status that says why."""
+        try:
+            await self._serve(context)
+        except grpc.aio.InternalError:  # what gRPC raises, for a status too, where the other end has gone
+            log.info("a stream broke")
+
+    async def _serve(self, context: Any) -> None:
         peer = "unknown"
         try:
             hello = await self._hello(context)
@@ -67,8 +73,6 @@ class PeerServicer(peer_service_pb2_grpc.PeerServiceServicer):
         except WireError as error:
             self._refused(peer, error)
             await context.abort(_STATUS.get(error.reason, grpc.StatusCode.INVALID_ARGUMENT), str(error))
-        except grpc.aio.InternalError:  # what gRPC raises in a stream whose other end has gone
-            log.info("the stream from agent %s broke", peer)
 
     async def _hello(self, context: Any) -> peer_service_pb2.Hello:
         try:

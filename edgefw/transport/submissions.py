@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from edgefw.errors import EdgefwError
     from edgefw.v1.broker_service_pb2 import SubmitRequest, SubmitResponse
 
-    Refusal = Callable[[str, grpc.aio.AioRpcError], EdgefwError]
+    Refusal = Callable[[str, grpc.aio.AioRpcError], EdgefwError | None]
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ class Submissions:
             if waiting is not None and not waiting[1].done():
                 waiting[1].set_result(answer)
 
-    def _refused(self, error: grpc.aio.AioRpcError) -> EdgefwError:
+    def _refused(self, error: grpc.aio.AioRpcError) -> EdgefwError | None:
         return self._refusal(f"submit round {min((s for _, s in self._unanswered), default=0)}", error)
 
     def _over(self, life: asyncio.Task[None]) -> None:

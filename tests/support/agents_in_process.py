@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import grpc
 import numpy as np
 from loopback_broker import broker
 from waiting import PATIENCE
@@ -48,9 +49,12 @@ class Recorder(observer_service_pb2_grpc.ObserverServiceServicer):
         self.plays: Plays = {}
         self.arrivals: dict[tuple[int, int], list[int]] = {}
         self.outstanding: dict[tuple[int, int], int] = {}
+        self.over = False  # whether it has gone on to another run
         self._shape = shape
 
-    async def Report(self, requests: AsyncIterator[Any], _context: Any) -> AsyncIterator[Any]:  # noqa: N802
+    async def Report(self, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:  # noqa: N802
+        if self.over:
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "this is another run")
         agent = (await anext(requests)).reporter.agent
         async for request in requests:
             play = request.play

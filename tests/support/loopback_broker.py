@@ -150,13 +150,14 @@ async def broker(
     tuning: Tuning | None = None,
     journal: Journal | None = None,
     port: int = 0,
+    run: str = "",
 ) -> AsyncIterator[Client]:
     """Run a broker that keeps what it holds in memory, in a folder, or in a journal of the test's own."""
     registry, server, stop = CollectorRegistry(), GrpcServer(), asyncio.Event()
-    metrics = BrokerMetrics(registry)
-    kept = journal or open_journal(folder and folder / "journal.sqlite", plan.digest, metrics, tuning)
+    metrics, identity = BrokerMetrics(registry), f"{plan.digest}/{run}" if run else plan.digest
+    kept = journal or open_journal(folder and folder / "journal.sqlite", identity, metrics, tuning)
     hold = hold or make_or_restore(plan, kept)
-    servicer = Broker(plan.digest, hold, kept, metrics, registry)
+    servicer = Broker(identity, hold, kept, metrics, registry)
     add = partial(stubs.add_BrokerServiceServicer_to_server, servicer)
     port = await server.start(f"127.0.0.1:{port}", [(SERVICE, add)])
     running = asyncio.create_task(servicer.run(stop))
@@ -164,7 +165,7 @@ async def broker(
     try:
         async with open_channel(f"127.0.0.1:{port}") as channel:
             stub = stubs.BrokerServiceStub(channel)
-            yield Client(stub, plan.digest, registry, stop, servicer.control, hold, port)
+            yield Client(stub, identity, registry, stop, servicer.control, hold, port)
     finally:
         stop.set()
         await asyncio.wait({running})

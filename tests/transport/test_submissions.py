@@ -14,7 +14,7 @@ from loopback_broker import broker, run, scenario
 from told_journal import ToldJournal
 from waiting import eventually
 
-from edgefw.errors import BrokerRefusalError, RunOverError
+from edgefw.errors import BrokerRefusalError
 from edgefw.transport import submissions as module
 from edgefw.transport.broker_client import BrokerClient
 from edgefw.transport.channel import LARGEST_PAYLOAD
@@ -248,17 +248,22 @@ def test_no_failure_that_may_pass_ends_the_submissions(ends: grpc.StatusCode) ->
     run(test())
 
 
-def test_another_run_of_the_same_scenario_is_over() -> None:
+def test_a_broker_that_is_still_in_the_run_before_is_waited_for() -> None:
+    """The observer lets agents begin when the broker knows of the run, which may not yet serve it."""
+    plan = scenario()
+
     async def test() -> None:
-        async with broker(scenario()) as client:
-            agent = BrokerClient(client.address, 0, f"{client.digest}/another")
-            with pytest.raises(RunOverError, match="the broker serves another run"):
-                await agent.submit(1, b"feedback", 1.0)
-            with pytest.raises(RunOverError, match="the broker serves another run"):
-                await anext(agent.deliveries())
+        agent: BrokerClient | None = None
+        async with broker(plan, run="before") as client:
+            agent = BrokerClient(client.address, 0, f"{plan.digest}/now")
+            submitting = asyncio.create_task(agent.submit(1, b"feedback", 1.0))
+            receiving = asyncio.ensure_future(anext(agent.deliveries()))
+            await eventually(lambda: (client.sample("rejected_total", agent="0", reason="run") or 0) >= 2)
+            assert not submitting.done()
+        async with broker(plan, run="now", port=client.port):
+            assert (await submitting).round == 1
+            assert (await receiving).payload == b"feedback"
             await agent.close()
-            assert client.sample("rejected_total", agent="0", reason="run") == 2
-            await client.submit(1)  # it goes on
 
     run(test())
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -184,17 +183,12 @@ def test_an_agent_that_stays_ends_when_it_is_told_to() -> None:
     asyncio.run(test())
 
 
-def test_a_broker_of_another_run_ends_the_agents_life_in_this_one() -> None:
+def test_an_observer_of_another_run_ends_the_agents_life_in_this_one() -> None:
     async def test() -> None:
-        setup = lone()
-        async with agents(setup) as running:
-            running.tasks[0].cancel()
-            await asyncio.gather(*running.tasks, return_exceptions=True)
-            service = running.services[0]
-            other = f"{setup.scenario.digest}/another"
-            service._config = replace(service._config, digest=other)
-            with pytest.raises(RunOverError, match="the broker serves another run"):
-                await service.serve(asyncio.Event())
+        async with agents(lone()) as running:
+            running.recorder.over = True
+            with pytest.raises(RunOverError, match="the observer refuses reports: this is another run"):
+                await running.ended()
 
     asyncio.run(test())
 
