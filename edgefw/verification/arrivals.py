@@ -51,24 +51,32 @@ def check_arrivals(recorded: Recorded) -> tuple[str, ...]:
     if recorded.setup.scenario.clock == "rounds":
         _check_equal(broker, rows)
     else:
-        _check_order(broker, rows)
+        _check_order(broker, rows, account[-1].moment)
     _check_outstanding(broker, rows)
     return () if known == len(recorded.rounds) else (CUT_SHORT.format(t=known),)
 
 
 def _known_rounds(broker: BrokerAgain, recorded: Recorded) -> int:
     """Return up to which recorded round the account knows of every feedback."""
-    last = [0] * recorded.setup.n
+    last = dict.fromkeys(range(recorded.setup.n), 0)
     for agent, s in broker.accepted:
         last[agent] = max(last[agent], s)
-    known = min(*last, len(recorded.rounds)) if len(last) > 1 else min(last[0], len(recorded.rounds))
-    for agent in range(recorded.setup.n):
-        for s in range(1, last[agent] + 1):
+    for agent, highest in last.items():
+        for s in range(1, highest + 1):
             if (agent, s) not in broker.accepted:
-                raise RecordError(
-                    f"round {s}, agent {agent}: the broker accepted no feedback, but later ones"
-                )
+                raise RecordError(f"round {s}, agent {agent}: the broker's account has no feedback of it")
+    known = min(len(recorded.rounds), *last.values())
+    for rows in recorded.rounds[known : known + _open_at_the_end(recorded)]:
+        if not all((row.agent, s) in broker.released for row in rows for s in row.arrivals):
+            break
+        known += 1
     return known
+
+
+def _open_at_the_end(recorded: Recorded) -> int:
+    """Return how many rounds an agent may have reported that were still open when all was ended."""
+    cut_short = len(recorded.rounds) < recorded.setup.rounds
+    return UNANSWERED if cut_short and recorded.setup.scenario.clock == "wall" else 0
 
 
 def _check_equal(broker: BrokerAgain, rows: Sequence[PlayRow]) -> None:
@@ -82,12 +90,12 @@ def _check_equal(broker: BrokerAgain, rows: Sequence[PlayRow]) -> None:
             )
 
 
-def _check_order(broker: BrokerAgain, rows: Sequence[PlayRow]) -> None:
+def _check_order(broker: BrokerAgain, rows: Sequence[PlayRow], end: int) -> None:
     """Refuse, by the wall clock, what is used before its release, or long after it was acknowledged."""
     used: dict[Key, int] = {}
     for row in rows:
         for s in row.arrivals:
-            _check_not_early(broker, row, s)
+            _check_not_early(broker, row, s, end)
             used[row.agent, s] = row.round
     latest = rows[-1].round if rows else 0
     for (agent, s), acknowledged in broker.acknowledged.items():
@@ -98,8 +106,9 @@ def _check_order(broker: BrokerAgain, rows: Sequence[PlayRow]) -> None:
             )
 
 
-def _check_not_early(broker: BrokerAgain, row: PlayRow, s: int) -> None:
-    key, accepted = (row.agent, s), broker.accepted[row.agent, row.round].moment
+def _check_not_early(broker: BrokerAgain, row: PlayRow, s: int, end: int) -> None:
+    key, entry = (row.agent, s), broker.accepted.get((row.agent, row.round))
+    accepted = end if entry is None else entry.moment
     place = f"round {row.round}, agent {row.agent}: the feedback of round {s}"
     if key in broker.dropped:
         raise RecordError(f"{place} was used, and was dropped")

@@ -237,8 +237,8 @@ def test_the_run_is_what_the_algorithm_plays(
     whole = f"{AGENTS * rounds} of {AGENTS * rounds} plays are identical, {rounds} rounds were replayed"
     assert whole in ended.project.in_image("verify", f"runs/{ended.folder.name}")
     monkeypatch.setenv("EDGEFW_DATA", str(ended.project.data_sets(tmp_path)))
-    said = ended.project.edgefw("verify", str(ended.folder), of_project=False)
-    assert whole in said or "cumulative losses agree within" in said
+    said = ended.project.edgefw("verify", str(ended.folder), of_project=False, codes=(0, 3))
+    assert whole in said or "cumulative losses agree within" in said  # another build has other last bits
 
 
 @pytest.fixture(scope="module")

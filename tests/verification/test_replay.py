@@ -15,6 +15,7 @@ from edgefw.errors import EdgefwError, InputError, RecordError, UnverifiedError
 from edgefw.experiments import runner
 from edgefw.records import RunFolder, content_hash
 from edgefw.scenario.setup import resolve
+from edgefw.verification.arrivals import CUT_SHORT
 from edgefw.verification.record import read
 from edgefw.verification.verdict import verify
 
@@ -152,6 +153,21 @@ def test_a_run_that_was_cut_short_is_verified_as_far_as_it_went(
         said
         == "28 of 28 plays are identical, 7 rounds were replayed (the run was cut short: 12 were planned)\n"
     )
+
+
+def test_what_was_open_when_a_run_was_ended_may_be_missing_in_the_account(tmp_path: Path) -> None:
+    slow = {"type": "latency", "latency": "2200ms"}
+    folder = recorded(tmp_path / "run", clock="wall", pace="1s", delays=[slow])
+    change(folder, "DELETE FROM plays WHERE round > 7")
+    for first, unchecked in (("7", ()), ("6", (CUT_SHORT.format(t=6),))):
+        change(
+            folder,
+            "DELETE FROM account WHERE moment >= "
+            "(SELECT min(moment) FROM account WHERE kind = 3 AND agent = 1 AND round = ?)",
+            first,
+        )
+        verdict = verify(read(folder))
+        assert (verdict.refusal, verdict.unchecked) == (None, unchecked)
 
 
 def test_on_another_build_losses_are_compared_and_it_is_not_called_verified(

@@ -17,6 +17,8 @@ from edgefw.v1 import observer_service_pb2 as pb
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 
+    Requests = AsyncIterator[pb.AccountRequest]
+
 log = logging.getLogger(__name__)
 
 _HASH = 16  # bytes
@@ -31,7 +33,7 @@ class Accounts:
         self._identity, self._n, self._rounds, self._keep = identity, n, rounds, keep
         self._last = 0  # the moment of the last entry that is kept
         self._accepted = [0] * n  # the last round of each agent's feedback that the account knows
-        self._news = asyncio.Condition()
+        self._news, self._over = asyncio.Condition(), asyncio.Event()
         self._expected = False  # whether there is a broker that gives an account
 
     def restore(self, entries: Iterable[Entry]) -> None:
@@ -39,13 +41,13 @@ class Accounts:
         for entry in entries:
             self._note(entry)
 
-    async def serve(self, requests: AsyncIterator[pb.AccountRequest], context: Any) -> None:
+    async def serve(self, requests: Requests, context: Any) -> None:
         """Serve one stream of a broker."""
         try:
             self._welcome(await anext(requests, None))
             self._expected = True
             await context.write(pb.AccountResponse(moment=self._last))
-            async for request in requests:
+            async for request in self._until_over(requests):
                 await self._take([self._decode(message) for message in request.entries])
                 await context.write(pb.AccountResponse(moment=self._last))
         except WireError as error:
@@ -53,6 +55,27 @@ class Accounts:
             other = error.reason == "digest"
             status = grpc.StatusCode.FAILED_PRECONDITION if other else grpc.StatusCode.INVALID_ARGUMENT
             await context.abort(status, str(error))
+
+    def close(self) -> None:
+        """End all streams: the observer is stopping, and would otherwise wait for them."""
+        self._over.set()
+
+    async def _until_over(self, requests: Requests) -> Requests:
+        """Yield what comes; an answer that is being written is not interrupted."""
+        over = asyncio.create_task(self._over.wait())
+        try:
+            while True:
+                coming = asyncio.ensure_future(anext(requests, None))
+                await asyncio.wait({coming, over}, return_when=asyncio.FIRST_COMPLETED)
+                if not coming.done():
+                    coming.cancel()
+                    await asyncio.gather(coming, return_exceptions=True)
+                    return
+                if (request := coming.result()) is None:
+                    return
+                yield request
+        finally:
+            over.cancel()
 
     async def covers(self, rounds: int, seconds: float) -> bool:
         """Wait a moment until the account knows of all feedback up to a round; return whether it does."""

@@ -156,6 +156,7 @@ class Observer:
                 await stop.wait()
         finally:
             self._streams.close()
+            self._accounts.close()
             await server.stop()
 
     def _add_to(self, server: Any) -> None:

@@ -145,6 +145,20 @@ def test_the_observer_waits_a_moment_for_the_last_entries_and_no_longer() -> Non
     run(test())
 
 
+def test_an_observer_that_stops_does_not_wait_for_the_broker_to_go() -> None:
+    async def test() -> None:
+        desk = Desk()
+        async with desk.listening() as address, open_channel(address) as channel:
+            call = stubs.ObserverServiceStub(channel).Account()
+            await call.write(pb.AccountRequest(scenario_digest=RUN))
+            await call.read()
+            desk.accounts.close()
+            assert await call.read() is grpc.aio.EOF
+            assert await call.code() is grpc.StatusCode.OK
+
+    run(test())
+
+
 def test_an_observer_of_another_run_is_told_nothing_and_nobody_waits_for_it() -> None:
     async def test() -> None:
         desk = Desk()
