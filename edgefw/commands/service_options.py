@@ -88,7 +88,8 @@ def _agent(arguments: argparse.Namespace) -> int:
 
     listen = _place(arguments)
     advertise = arguments.advertise or listen.address
-    return agent.run(arguments.agent, arguments.join, listen, advertise, stay=arguments.stay)
+    options = agent.AgentOptions(arguments.agent, arguments.join, listen, advertise, stay=arguments.stay)
+    return agent.run(options)
 
 
 def _broker(arguments: argparse.Namespace) -> int:

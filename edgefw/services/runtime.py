@@ -8,20 +8,21 @@ import signal
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import uvloop
-
 from edgefw.errors import EdgefwError, InputError
+from edgefw.services.clock import PreciseLoop
 from edgefw.telemetry.endpoint import Endpoint
 from edgefw.telemetry.logs import start_logging
 from edgefw.telemetry.metrics import new_registry
+from edgefw.transport.channel import GRPC
 from edgefw.transport.race import race
-from edgefw.transport.server import AddServicer, GrpcServer
+from edgefw.transport.server import AddServicer, RpcServer
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
     from edgefw.services.config import Place
     from edgefw.telemetry.endpoint import Targets
+    from edgefw.transport.seam import Transport
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,8 @@ def run_service(name: str, service: Service) -> int:
     """Run a service until it ends or is told to; return its exit code."""
     start_logging(name)
     try:
-        uvloop.run(_until_stopped(service))
+        with asyncio.Runner(loop_factory=PreciseLoop) as runner:
+            runner.run(_until_stopped(service))
     except EdgefwError as error:
         log.error("%s", error)  # noqa: TRY400 - one line, no traceback: it says what to do
         return error.exit_code
@@ -85,24 +87,26 @@ def _ask_to_stop(stop: Stop, number: int) -> None:
 
 
 class Server:
-    """The gRPC server of a service and the HTTP endpoint beside it."""
+    """The server of a service and the HTTP endpoint beside it."""
 
-    def __init__(self, registry: CollectorRegistry, targets: Targets | None = None) -> None:
-        self._grpc, self._ready = GrpcServer(), False
+    def __init__(
+        self, registry: CollectorRegistry, targets: Targets | None = None, transport: Transport = GRPC
+    ) -> None:
+        self._rpc, self._ready = RpcServer(transport), False
         self._endpoint = Endpoint(registry, lambda: self._ready, targets)
 
     async def start(self, listen: Place, servicers: Sequence[tuple[str, AddServicer]]) -> None:
         """Listen with these servicers, by their full names in the protos; `ready` comes after."""
-        await self._grpc.start(listen.address, servicers)
+        await self._rpc.start(listen.address, servicers)
         await _open(self._endpoint, listen)
 
     async def ready(self) -> None:
         """Tell everyone who asks that the service is ready."""
         self._ready = True
-        await self._grpc.ready()
+        await self._rpc.ready()
 
     async def stop(self) -> None:
         """Finish calls under way for a moment, then end."""
         self._ready = False
-        await self._grpc.stop()
+        await self._rpc.stop()
         await self._endpoint.stop()

@@ -13,6 +13,7 @@ import grpc
 
 from edgefw.core.account import Entry, Kind
 from edgefw.errors import RunOverError
+from edgefw.transport.channel import GRPC
 from edgefw.transport.connection import Attempts, Connection, ending, first_message, while_open
 from edgefw.transport.race import race
 from edgefw.v1 import observer_service_pb2 as pb
@@ -20,6 +21,8 @@ from edgefw.v1.observer_service_pb2_grpc import ObserverServiceStub
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from edgefw.transport.seam import Transport
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +37,8 @@ _KINDS = {kind: f"ACCOUNT_KIND_{kind.name}" for kind in Kind}
 class AccountClient:
     """Keeps every entry until the observer has it, and sends it again when the observer has been away."""
 
-    def __init__(self, address: str, digest: str) -> None:
-        self._address, self._digest = address, digest
+    def __init__(self, address: str, digest: str, transport: Transport = GRPC) -> None:
+        self._connection, self._digest = Connection("the observer", address, transport), digest
         self._waiting: deque[Entry] = deque()
         self._sent = 0  # how many of them have been sent over the stream that is open
         self._full = self._unwanted = self._open = False
@@ -62,7 +65,7 @@ class AccountClient:
     async def run(self) -> None:
         """Send for as long as the broker lives, or until the observer has no use for it."""
         with suppress(RunOverError):
-            async with Connection("the observer", self._address) as connection:
+            async with self._connection as connection:
                 async for attempt in connection.attempts("keep the account", _refusal):
                     async with attempt as channel, ending(ObserverServiceStub(channel).Account()) as call:
                         await self._converse(call, attempt)

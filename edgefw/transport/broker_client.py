@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from edgefw.errors import BrokerRefusalError, EdgefwError
-from edgefw.transport.channel import LARGEST_PAYLOAD
+from edgefw.transport.channel import GRPC, LARGEST_PAYLOAD
 from edgefw.transport.connection import Connection, ending, first_message
 from edgefw.transport.submissions import Submissions
 from edgefw.v1 import broker_service_pb2, broker_service_pb2_grpc
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from edgefw.transport.seam import Transport
 
 _DEADLINE = 10.0  # seconds for one try of one call
 
@@ -32,11 +34,11 @@ class Delivery:
 class BrokerClient:
     """One agent's calls to the broker; each is repeated until the broker answers."""
 
-    def __init__(self, address: str, agent: int, digest: str) -> None:
+    def __init__(self, address: str, agent: int, digest: str, transport: Transport = GRPC) -> None:
         self._agent, self._digest = agent, digest
         # gRPC gives all of them one connection; each can be renewed without ending the others' calls
         submitting, self._collecting, self._subscribing = (
-            Connection("the broker", address) for _ in range(3)
+            Connection("the broker", address, transport) for _ in range(3)
         )
         self._submissions = Submissions(submitting, _refusal)
 

@@ -1,4 +1,4 @@
-"""How services of a run reach each other: one set of options for every channel and every server.
+"""gRPC as a network of services: one set of options for every channel and server, and where TLS will go.
 
 A connection can die without a word: a cable is cut, a container gets another address. So both ends ask for a
 sign of life when they have heard nothing for a while, and end a connection that gives none.
@@ -6,9 +6,12 @@ sign of life when they have heard nothing for a while, and end a connection that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import grpc
+from grpc_reflection.v1alpha import reflection
+
+from edgefw.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +42,45 @@ CHANNEL_OPTIONS: Sequence[tuple[str, int]] = (
 )
 
 
-def open_channel(address: str) -> grpc.aio.Channel:
-    """Return a channel to the service at host:port; its name is resolved when it is first used."""
-    return grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS)
+class GrpcTransport:
+    """Services reach each other by gRPC."""
+
+    def open_channel(self, address: str) -> grpc.aio.Channel:
+        """Return a channel to the service at host:port; its name is resolved when it is first used."""
+        return grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS)
+
+    def listener(self) -> GrpcListener:
+        """Return a server that does not listen yet."""
+        return GrpcListener()
+
+
+class GrpcListener:
+    """A gRPC server, with reflection."""
+
+    def __init__(self) -> None:
+        self._server = grpc.aio.server(options=CHANNEL_OPTIONS)
+
+    def add_generic_rpc_handlers(self, handlers: Any) -> None:
+        """Serve what these handlers know."""
+        self._server.add_generic_rpc_handlers(handlers)
+
+    def add_registered_method_handlers(self, service: str, handlers: Any) -> None:
+        """Serve the methods of a service."""
+        self._server.add_registered_method_handlers(service, handlers)
+
+    async def listen(self, address: str, names: Sequence[str]) -> int:
+        """Begin to listen; return the port."""
+        reflection.enable_server_reflection((*names, reflection.SERVICE_NAME), self._server)
+        try:
+            port: int = self._server.add_insecure_port(address)
+        except RuntimeError:
+            raise InputError(f"cannot listen on {address}: the port is taken; end what uses it") from None
+        await self._server.start()
+        return port
+
+    async def stop(self, grace: float) -> None:
+        """Take no more calls, let those under way end for a moment, then end them."""
+        await self._server.stop(grace)
+
+
+GRPC = GrpcTransport()

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import grpc
 
 from edgefw.transport.backoff import Backoff
-from edgefw.transport.channel import open_channel
+from edgefw.transport.channel import GRPC
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 
     from edgefw.errors import EdgefwError
+    from edgefw.transport.seam import Transport
 
     Refusal = Callable[[grpc.aio.AioRpcError], EdgefwError | None]
 
@@ -51,8 +52,8 @@ REFUSALS = frozenset(
 class Connection:
     """A way to one service, `who` at `address` (host:port), that outlives its channels."""
 
-    def __init__(self, who: str, address: str) -> None:
-        self.who, self.address = who, address
+    def __init__(self, who: str, address: str, transport: Transport = GRPC) -> None:
+        self.who, self.address, self._transport = who, address, transport
         self._channel: grpc.aio.Channel | None = None
 
     def attempts(self, what: str, refusal: Refusal) -> Attempts:
@@ -74,7 +75,7 @@ class Connection:
     def channel(self) -> grpc.aio.Channel:
         """Return the channel, a new one if there is none."""
         if self._channel is None:
-            self._channel = open_channel(self.address)
+            self._channel = self._transport.open_channel(self.address)
         return self._channel
 
     async def close(self) -> None:

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from edgefw.errors import EdgefwError
+from edgefw.transport.channel import GRPC
 from edgefw.transport.connection import Connection
 from edgefw.v1 import observer_service_pb2, observer_service_pb2_grpc
 
 if TYPE_CHECKING:
     import grpc
+
+    from edgefw.transport.seam import Transport
 
 
 class JoinError(EdgefwError):
@@ -27,7 +30,13 @@ class Joined:
     samples: bytes
 
 
-async def join(observer: str, address: str, metrics_port: int, agent: int | None = None) -> Joined:
+async def join(
+    observer: str,
+    address: str,
+    metrics_port: int,
+    agent: int | None = None,
+    transport: Transport = GRPC,
+) -> Joined:
     """Join the run of the observer at `observer`; `address` is where others find this process.
 
     Waits for as long as the others take to join: the observer's log says who is missing.
@@ -40,7 +49,7 @@ async def join(observer: str, address: str, metrics_port: int, agent: int | None
     async def once(channel: grpc.aio.Channel) -> Joined:
         return await _ask(observer_service_pb2_grpc.ObserverServiceStub(channel), request)
 
-    async with Connection("the observer", observer) as connection:
+    async with Connection("the observer", observer, transport) as connection:
         return await connection.insist("join", refusal, once)
 
 

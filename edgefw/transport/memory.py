@@ -17,7 +17,7 @@ from edgefw.errors import InputError
 from edgefw.transport.memory_call import Call, Context, Exchange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 class _Method(NamedTuple):
@@ -31,18 +31,18 @@ class MemoryNetwork:
     """Who listens where."""
 
     def __init__(self) -> None:
-        self._servers: dict[str, MemoryServer] = {}
+        self._servers: dict[str, MemoryListener] = {}
         self._next_port = 1
 
     def open_channel(self, address: str) -> MemoryChannel:
         """Return a channel to whoever listens at `address` when a call is made."""
         return MemoryChannel(self, address)
 
-    def server(self) -> MemoryServer:
+    def listener(self) -> MemoryListener:
         """Return a server that does not listen yet."""
-        return MemoryServer(self)
+        return MemoryListener(self)
 
-    def listen(self, address: str, server: MemoryServer) -> str:
+    def listen(self, address: str, server: MemoryListener) -> str:
         """Give an address to a server; port 0 asks for a free one. Return the address."""
         host, _, port = address.rpartition(":")
         if port == "0":
@@ -56,7 +56,7 @@ class MemoryNetwork:
         """Take an address back."""
         self._servers.pop(address, None)
 
-    def at(self, address: str) -> MemoryServer | None:
+    def at(self, address: str) -> MemoryListener | None:
         """Return who listens at an address."""
         return self._servers.get(address)
 
@@ -122,7 +122,7 @@ class MemoryChannel:
             server.take(exchange, method)
 
 
-class MemoryServer:
+class MemoryListener:
     """Serves what generated code adds to it, under one address."""
 
     def __init__(self, network: MemoryNetwork) -> None:
@@ -140,10 +140,11 @@ class MemoryServer:
         """Serve the methods of a service."""
         self._methods |= {f"/{service}/{name}": handler for name, handler in handlers.items()}
 
-    def start(self, address: str) -> str:
-        """Listen; return the address."""
+    async def listen(self, address: str, names: Sequence[str] = ()) -> int:
+        """Begin to listen; return the port."""
+        del names  # there is nobody else to ask
         self._address = self._network.listen(address, self)
-        return self._address
+        return int(self._address.rpartition(":")[2])
 
     async def stop(self, grace: float) -> None:
         """Take no more calls, let those under way end for a moment, then end them."""

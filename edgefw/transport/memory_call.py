@@ -185,6 +185,13 @@ class Call:
         """Return what was said about its end."""
         return (await asyncio.shield(self._exchange.ended))[1]
 
+    async def initial_metadata(self) -> Metadata:
+        """Return what a server says beside its messages, once the call has ended: nothing."""
+        await asyncio.shield(self._exchange.ended)
+        return Metadata()
+
+    trailing_metadata = initial_metadata
+
     async def _raise_for_status(self) -> None:
         if self._cancelled:
             raise asyncio.CancelledError

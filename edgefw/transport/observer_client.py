@@ -10,6 +10,7 @@ import grpc
 
 from edgefw.core.messages import Score
 from edgefw.errors import RunOverError
+from edgefw.transport.channel import GRPC
 from edgefw.transport.codec import encode_array
 from edgefw.transport.connection import Attempts, Connection, ending, while_open
 from edgefw.transport.race import race
@@ -19,13 +20,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from edgefw.problem.feasible.base import Real
+    from edgefw.transport.seam import Transport
 
 
 class ObserverClient:
     """Keeps every report until it has been scored, and sends it again when the observer has been away."""
 
-    def __init__(self, address: str, agent: int, digest: str, scored: Callable[[Score], None]) -> None:
-        self._address, self._agent, self._digest, self._scored = address, agent, digest, scored
+    def __init__(
+        self,
+        address: str,
+        agent: int,
+        digest: str,
+        scored: Callable[[Score], None],
+        transport: Transport = GRPC,
+    ) -> None:
+        self._connection = Connection("the observer", address, transport)
+        self._agent, self._digest, self._scored = agent, digest, scored
         self._unscored: deque[Any] = deque()  # PlayReport messages, by round
         self._news = asyncio.Event()
         self._all_scored = asyncio.Event()
@@ -63,7 +73,7 @@ class ObserverClient:
     async def run(self) -> None:
         """Report for as long as the agent lives."""
         reporter = observer_service_pb2.Reporter(agent=self._agent, scenario_digest=self._digest)
-        async with Connection("the observer", self._address) as connection:
+        async with self._connection as connection:
             async for attempt in connection.attempts("report", _refusal):
                 async with attempt as channel:
                     stub = observer_service_pb2_grpc.ObserverServiceStub(channel)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from edgefw.errors import WireError
+from edgefw.transport.channel import GRPC
 from edgefw.transport.connection import FIRST_MESSAGE, Attempts, Connection, ending, first_message
 from edgefw.transport.peer_link import PROTOCOL_VERSION, Identity, PeerLink
 from edgefw.v1 import peer_service_pb2, peer_service_pb2_grpc
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from edgefw.telemetry.metrics import AgentMetrics
+    from edgefw.transport.seam import Transport
 
 log = logging.getLogger(__name__)
 
@@ -86,9 +88,11 @@ class PeerServicer(peer_service_pb2_grpc.PeerServiceServicer):
             self._metrics.rejected(peer, error.reason)
 
 
-async def keep_dialling(me: Identity, link: PeerLink, address: str, metrics: AgentMetrics) -> None:
+async def keep_dialling(
+    me: Identity, link: PeerLink, address: str, metrics: AgentMetrics, transport: Transport = GRPC
+) -> None:
     """Keep a stream to a neighbour with a higher id, for as long as the agent lives: the side that dials."""
-    async with Connection(f"agent {link.peer}", address) as connection:
+    async with Connection(f"agent {link.peer}", address, transport) as connection:
         async for attempt in connection.attempts("exchange frames", _no_refusal):
             async with attempt as channel:
                 stub = peer_service_pb2_grpc.PeerServiceStub(channel)

@@ -1,26 +1,27 @@
-"""A gRPC server with health and reflection: what every service listens with."""
+"""A server of a service, over whichever transport, with health: what every service listens with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
-import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
 
-from edgefw.errors import InputError
-from edgefw.transport.channel import CHANNEL_OPTIONS
+from edgefw.transport.channel import GRPC
+
+if TYPE_CHECKING:
+    from edgefw.transport.seam import Transport
 
 GRACE = 3.0  # seconds that calls under way get to end when a service stops
 
-AddServicer = Callable[[grpc.aio.Server], None]
+AddServicer = Callable[[Any], None]
 
 
-class GrpcServer:
+class RpcServer:
     """Serves some services; not ready until it is told so."""
 
-    def __init__(self) -> None:
-        self._server = grpc.aio.server(options=CHANNEL_OPTIONS)
+    def __init__(self, transport: Transport = GRPC) -> None:
+        self._server = transport.listener()
         self._health = health.aio.HealthServicer()
         self._names: list[str] = []
 
@@ -31,15 +32,7 @@ class GrpcServer:
             add(self._server)
             self._names.append(name)
         await self._set(health_pb2.HealthCheckResponse.NOT_SERVING)
-        reflection.enable_server_reflection(
-            (*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server
-        )
-        try:
-            port: int = self._server.add_insecure_port(address)
-        except RuntimeError:
-            raise InputError(f"cannot listen on {address}: the port is taken; end what uses it") from None
-        await self._server.start()
-        return port
+        return await self._server.listen(address, (*self._names, health.SERVICE_NAME))
 
     async def ready(self) -> None:
         """Answer health checks with SERVING from now on."""

@@ -21,12 +21,12 @@ from edgefw.problem.dataset import Dataset
 from edgefw.scenario.load import validate
 from edgefw.scenario.plan import scenario_plan
 from edgefw.scenario.setup import Setup, resolve
-from edgefw.services.agent.service import AgentService
+from edgefw.services.agent.service import AgentOptions, AgentService
 from edgefw.services.broker.limits import limits_of
 from edgefw.services.config import AgentConfig, Place
 from edgefw.services.network.ports import loopback_places
 from edgefw.transport.codec import decode_array
-from edgefw.transport.server import GrpcServer
+from edgefw.transport.server import RpcServer
 from edgefw.v1 import observer_service_pb2 as pb
 from edgefw.v1 import observer_service_pb2_grpc
 
@@ -103,7 +103,7 @@ def agent_service(
         peers={j: places[j].address for j in setup.graph.neighbours(i)},
         broker=others[0],
     )
-    return AgentService(config, data, places[i], others[1], stay=stay)
+    return AgentService(config, data, AgentOptions(i, others[1], places[i], places[i].address, stay=stay))
 
 
 @dataclass
@@ -131,7 +131,7 @@ async def agents(
     setup: Setup, hold: Hold | None = None, *, stay: bool = False, journal: Any = None
 ) -> AsyncIterator[Agents]:
     """Run a broker, a recorder and every agent while the block runs."""
-    recorder, server, stop = Recorder(setup.feasible.shape), GrpcServer(), asyncio.Event()
+    recorder, server, stop = Recorder(setup.feasible.shape), RpcServer(), asyncio.Event()
     add = partial(observer_service_pb2_grpc.add_ObserverServiceServicer_to_server, recorder)
     observer = await server.start("127.0.0.1:0", [("edgefw.v1.ObserverService", add)])
     with loopback_places(setup.n) as places:

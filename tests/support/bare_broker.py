@@ -111,7 +111,7 @@ class Bare:
         self._loop = asyncio.new_event_loop()
         self._patch = pytest.MonkeyPatch()
         for module in ("control", "restore", "intake"):
-            self._patch.setattr(f"edgefw.services.broker.{module}.monotonic", world.monotonic)
+            self._patch.setattr(f"edgefw.services.broker.{module}.loop_time", world.monotonic)
         self._ticking: asyncio.Task[None] | None = None
         self._released: list[Held] = []
 

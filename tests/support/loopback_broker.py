@@ -18,8 +18,8 @@ from edgefw.services.broker.journal import open_journal
 from edgefw.services.broker.restore import make_or_restore
 from edgefw.services.broker.service import SERVICE, Broker
 from edgefw.telemetry.metrics import BrokerMetrics
-from edgefw.transport.channel import open_channel
-from edgefw.transport.server import GrpcServer
+from edgefw.transport.channel import GRPC
+from edgefw.transport.server import RpcServer
 from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1 import broker_service_pb2_grpc as stubs
 
@@ -153,7 +153,7 @@ async def broker(
     run: str = "",
 ) -> AsyncIterator[Client]:
     """Run a broker that keeps what it holds in memory, in a folder, or in a journal of the test's own."""
-    registry, server, stop = CollectorRegistry(), GrpcServer(), asyncio.Event()
+    registry, server, stop = CollectorRegistry(), RpcServer(), asyncio.Event()
     metrics, identity = BrokerMetrics(registry), f"{plan.digest}/{run}" if run else plan.digest
     kept = journal or open_journal(folder and folder / "journal.sqlite", identity, metrics, tuning)
     hold = hold or make_or_restore(plan, kept)
@@ -163,7 +163,7 @@ async def broker(
     running = asyncio.create_task(servicer.run(stop))
     await asyncio.sleep(0)
     try:
-        async with open_channel(f"127.0.0.1:{port}") as channel:
+        async with GRPC.open_channel(f"127.0.0.1:{port}") as channel:
             stub = stubs.BrokerServiceStub(channel)
             yield Client(stub, identity, registry, stop, servicer.control, hold, port)
     finally:

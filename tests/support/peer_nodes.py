@@ -14,7 +14,7 @@ from edgefw.core.messages import Frame
 from edgefw.telemetry.metrics import AgentMetrics
 from edgefw.transport.peer_link import Identity, PeerLink
 from edgefw.transport.peers import SERVICE_NAME, PeerServicer, keep_dialling
-from edgefw.transport.server import GrpcServer
+from edgefw.transport.server import RpcServer
 from edgefw.v1 import peer_service_pb2 as pb
 from edgefw.v1 import peer_service_pb2_grpc
 
@@ -33,7 +33,7 @@ class Node:
         self.metrics = AgentMetrics(self.registry, me.agent)
         self.me = me
         self.links = {j: PeerLink(me, j, self.metrics) for j in neighbours}
-        self.server: GrpcServer | None = None
+        self.server: RpcServer | None = None
         self.port = 0
 
     @property
@@ -41,7 +41,7 @@ class Node:
         return f"127.0.0.1:{self.port}"
 
     async def start(self, port: int = 0) -> None:
-        self.server, servicer = GrpcServer(), PeerServicer(self.me, self.links, self.metrics)
+        self.server, servicer = RpcServer(), PeerServicer(self.me, self.links, self.metrics)
         add = partial(peer_service_pb2_grpc.add_PeerServiceServicer_to_server, servicer)
         self.port = await self.server.start(f"127.0.0.1:{port}", [(SERVICE_NAME, add)])
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from edgefw.services.network import guard
 from edgefw.services.runtime import run_service
-from edgefw.transport.server import GrpcServer
+from edgefw.transport.server import RpcServer
 
 NAME, ADDRESS, DIARY, *TRAITS = sys.argv[1:]
 
@@ -42,7 +42,7 @@ async def others_are_up() -> None:
 
 
 async def serve(stop: asyncio.Event) -> None:
-    server = GrpcServer()
+    server = RpcServer()
     await server.start(ADDRESS, [])
     if "never-ready" not in TRAITS:
         await server.ready()

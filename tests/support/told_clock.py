@@ -40,7 +40,7 @@ class Clock:
     def tell_broker(self, patch: pytest.MonkeyPatch) -> None:
         """Let brokers of this process go by this clock."""
         for module in MODULES:
-            patch.setattr(f"edgefw.services.broker.{module}.monotonic", self.monotonic)
+            patch.setattr(f"edgefw.services.broker.{module}.loop_time", self.monotonic)
 
 
 class _Loop(asyncio.SelectorEventLoop):

@@ -15,7 +15,7 @@ import playback
 from edgefw.experiments.broker_load import BrokerProcess
 from edgefw.problem.dataset import Dataset
 from edgefw.scenario.setup import resolve
-from edgefw.services.agent.service import AgentService
+from edgefw.services.agent.service import AgentOptions, AgentService
 from edgefw.services.network.ports import loopback_places
 from edgefw.services.network.prepare import agent_config, shard
 
@@ -69,7 +69,8 @@ def _agent(setup: Setup, i: int, places: Places, observer: str) -> AgentService:
     config = agent_config(setup, i, playback.identity(setup), peers, places.broker.address)
     index, data = shard(setup, i), setup.dataset
     own = Dataset(f"agent-{i}", data.features[index], data.labels[index], data.classes, data.scale)
-    return AgentService(config, own, places.agents[i], observer)
+    place = places.agents[i]
+    return AgentService(config, own, AgentOptions(i, observer, place, place.address))
 
 
 async def _take(broker: BrokerProcess, steps: Sequence[Step]) -> None:

@@ -13,9 +13,8 @@ from proxy import Proxy, proxy
 from waiting import PATIENCE
 
 from edgefw.transport import channel as module
-from edgefw.transport import server as server_module
-from edgefw.transport.channel import ALIVE, ANSWER, CHANNEL_OPTIONS, open_channel
-from edgefw.transport.server import GrpcServer
+from edgefw.transport.channel import ALIVE, ANSWER, CHANNEL_OPTIONS, GRPC
+from edgefw.transport.server import RpcServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,20 +27,19 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let both ends ask for a sign of life ten times as often, and wait for it ten times as long."""
     told = {"grpc.keepalive_time_ms": ALIVE // 10, "grpc.keepalive_timeout_ms": 10 * ANSWER}
     options = tuple((name, told.get(name, value)) for name, value in CHANNEL_OPTIONS)
-    for each in (module, server_module):
-        monkeypatch.setattr(each, "CHANNEL_OPTIONS", options)
+    monkeypatch.setattr(module, "CHANNEL_OPTIONS", options)
 
 
 @asynccontextmanager
 async def watched(latency: float = 0.0) -> AsyncIterator[tuple[Proxy, Any]]:
     """Yield a proxy to a server, and a quiet stream through it that stands."""
-    server = GrpcServer()
+    server = RpcServer()
     port = await server.start("127.0.0.1:0", [])
     await server.ready()
     async with (
         asyncio.timeout(PATIENCE),
         proxy(f"127.0.0.1:{port}", latency) as network,
-        open_channel(network.address) as channel,
+        GRPC.open_channel(network.address) as channel,
     ):
         stream = health_pb2_grpc.HealthStub(channel).Watch(EVERYTHING)
         assert (await stream.read()).status == health_pb2.HealthCheckResponse.SERVING

@@ -20,7 +20,7 @@ from proxy import proxy
 from edgefw.transport.broker_client import BrokerClient
 from edgefw.transport.joining import join
 from edgefw.transport.observer_client import ObserverClient
-from edgefw.transport.server import GrpcServer
+from edgefw.transport.server import RpcServer
 from edgefw.v1 import observer_service_pb2 as pb
 from edgefw.v1 import observer_service_pb2_grpc as stubs
 
@@ -49,7 +49,7 @@ class Observing(stubs.ObserverServiceServicer):
 
 @asynccontextmanager
 async def observing() -> AsyncIterator[str]:
-    server = GrpcServer()
+    server = RpcServer()
     add = partial(stubs.add_ObserverServiceServicer_to_server, Observing())
     port = await server.start("127.0.0.1:0", [(SERVICE, add)])
     try:

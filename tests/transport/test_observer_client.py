@@ -17,7 +17,7 @@ from edgefw.errors import RunOverError
 from edgefw.transport import connection
 from edgefw.transport.backoff import FIRST, Backoff
 from edgefw.transport.observer_client import ObserverClient
-from edgefw.transport.server import GrpcServer
+from edgefw.transport.server import RpcServer
 from edgefw.v1 import observer_service_pb2 as pb
 from edgefw.v1 import observer_service_pb2_grpc as stubs
 
@@ -55,7 +55,7 @@ def _score(play: Any) -> pb.ReportResponse:
 async def reporting(
     servicer: Scoring,
 ) -> AsyncIterator[tuple[ObserverClient, list[Score], asyncio.Task[None]]]:
-    server, scores = GrpcServer(), list[Any]()
+    server, scores = RpcServer(), list[Any]()
     add = partial(stubs.add_ObserverServiceServicer_to_server, servicer)
     port = await server.start("127.0.0.1:0", [(SERVICE, add)])
     client = ObserverClient(f"127.0.0.1:{port}", 0, "run", scores.append)

@@ -18,7 +18,7 @@ from edgefw.errors import BrokerRefusalError
 from edgefw.transport import submissions as module
 from edgefw.transport.broker_client import BrokerClient
 from edgefw.transport.channel import LARGEST_PAYLOAD
-from edgefw.transport.server import GrpcServer
+from edgefw.transport.server import RpcServer
 from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1 import broker_service_pb2_grpc as stubs
 
@@ -63,7 +63,7 @@ class Scripted(stubs.BrokerServiceServicer):
 
 @asynccontextmanager
 async def scripted(*acts: Act) -> AsyncIterator[tuple[Scripted, BrokerClient]]:
-    servicer, server = Scripted(acts), GrpcServer()
+    servicer, server = Scripted(acts), RpcServer()
     add = partial(stubs.add_BrokerServiceServicer_to_server, servicer)
     port = await server.start("127.0.0.1:0", [(SERVICE, add)])
     client = BrokerClient(f"127.0.0.1:{port}", 0, "digest")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import dataclass
 from functools import partial
-from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,10 +17,12 @@ from edgefw.problem.loss import make_loss
 from edgefw.problem.stream import Stream
 from edgefw.services.agent.inbox import Inbox
 from edgefw.services.agent.neighbours import Neighbours
+from edgefw.services.clock import loop_time
 from edgefw.services.config import AgentConfig, Place, unpack_shard
 from edgefw.services.runtime import Server, Stop, answering, run_service, unless
 from edgefw.telemetry.metrics import AgentMetrics, new_registry
 from edgefw.transport.broker_client import BrokerClient, Delivery
+from edgefw.transport.channel import GRPC
 from edgefw.transport.codec import decode_feedback, encode_feedback
 from edgefw.transport.joining import join
 from edgefw.transport.observer_client import ObserverClient
@@ -30,6 +32,7 @@ from edgefw.v1 import peer_service_pb2_grpc
 
 if TYPE_CHECKING:
     from edgefw.problem.dataset import Dataset
+    from edgefw.transport.seam import Transport
 
 log = logging.getLogger(__name__)
 
@@ -37,36 +40,45 @@ UNANSWERED = 4  # submissions that the broker has not yet taken for good; then t
 FAREWELL = 10.0  # seconds that the observer gets to score the last plays
 
 
-def run(agent: int, observer: str, listen: Place, advertise: str, *, stay: bool) -> int:
-    """Run the process of an agent, who joins the observer's run; return its exit code.
+@dataclass(frozen=True)
+class AgentOptions:
+    """How an agent runs: whose run it joins, where it listens, at which address others reach it."""
 
-    `advertise` is the address at which others reach it.
-    """
+    agent: int
+    observer: str
+    listen: Place
+    advertise: str
+    stay: bool = False
+    transport: Transport = GRPC
 
-    async def service(stop: Stop) -> None:
-        ask = partial(join, observer, advertise, listen.metrics_port, agent)
-        while (joined := await unless(stop, answering("agent", listen, ask))) is not None:
-            config = AgentConfig.from_json(joined.configuration)
-            shard = unpack_shard(joined.samples, config)
-            try:
-                await AgentService(config, shard, listen, observer, stay=stay).serve(stop)
-            except RunOverError as over:
-                log.warning("%s; joining the next run", over)
-            else:
-                return
 
-    return run_service(f"agent-{agent}", service)
+def run(options: AgentOptions) -> int:
+    """Run the process of an agent; return its exit code."""
+    return run_service(f"agent-{options.agent}", partial(serve, options))
+
+
+async def serve(options: AgentOptions, stop: Stop) -> None:
+    """Join the observer's run and play it; and the next one, should that run be started anew."""
+    place, transport = options.listen, options.transport
+    ask = partial(join, options.observer, options.advertise, place.metrics_port, options.agent, transport)
+    while (joined := await unless(stop, answering("agent", place, ask))) is not None:
+        config = AgentConfig.from_json(joined.configuration)
+        shard = unpack_shard(joined.samples, config)
+        try:
+            await AgentService(config, shard, options).serve(stop)
+        except RunOverError as over:
+            log.warning("%s; joining the next run", over)
+        else:
+            return
 
 
 class AgentService:
     """One agent of the emulated network."""
 
-    def __init__(
-        self, config: AgentConfig, shard: Dataset, listen: Place, observer: str, *, stay: bool = False
-    ) -> None:
+    def __init__(self, config: AgentConfig, shard: Dataset, options: AgentOptions) -> None:
         spec = config.spec
-        self._place, self._observer_address = listen, observer
-        self._config, self._spec, self._shard, self._stay = config, spec, shard, stay
+        self._options = options
+        self._config, self._spec, self._shard = config, spec, shard
         self._core = make_agent(spec)
         self._loss = make_loss(config.loss)
         self._stream = Stream(
@@ -84,14 +96,14 @@ class AgentService:
 
     async def serve(self, stop: Stop) -> None:
         """Listen, join the network, play all rounds, and end (or stay) when they are over."""
-        server = Server(self._registry)
+        server = Server(self._registry, transport=self._options.transport)
         servicer = PeerServicer(self._me, self._links, self._metrics)
         await server.start(
-            self._place,
+            self._options.listen,
             [(SERVICE_NAME, lambda s: peer_service_pb2_grpc.add_PeerServiceServicer_to_server(servicer, s))],
         )
         await server.ready()
-        log.info("listening on %s, neighbours %s", self._place.address, sorted(self._links))
+        log.info("listening on %s, neighbours %s", self._options.listen.address, sorted(self._links))
         try:
             await unless(stop, self._live())
         finally:
@@ -100,20 +112,21 @@ class AgentService:
     async def _live(self) -> None:
         """Everything an agent does, as tasks that end together."""
         config, spec = self._config, self._spec
-        self._broker = BrokerClient(config.broker, spec.agent, config.digest)
-        self._observer = ObserverClient(self._observer_address, spec.agent, config.digest, self._scored)
+        observer, transport = self._options.observer, self._options.transport
+        self._broker = BrokerClient(config.broker, spec.agent, config.digest, transport)
+        self._observer = ObserverClient(observer, spec.agent, config.digest, self._scored, transport)
         try:
             async with asyncio.TaskGroup() as group:
                 helpers = [group.create_task(self._observer.run())]
                 for j, link in self._links.items():
                     if j > spec.agent:
-                        dial = keep_dialling(self._me, link, config.peers[j], self._metrics)
+                        dial = keep_dialling(self._me, link, config.peers[j], self._metrics, transport)
                         helpers.append(group.create_task(dial))
                 if config.clock == "wall":
                     helpers.append(group.create_task(self._subscribe()))
                 await self._play_all(group)
                 await self._say_farewell()
-                if self._stay:
+                if self._options.stay:
                     log.info("the run is over; staying up")
                     await asyncio.Event().wait()  # until told to stop, or the observer speaks of another run
                 for helper in helpers:
@@ -125,17 +138,17 @@ class AgentService:
 
     async def _play_all(self, group: asyncio.TaskGroup) -> None:
         arrivals: list[Feedback] = []
-        tick = monotonic()
+        tick = loop_time()
         for t in range(1, self._config.rounds + 1):
-            await asyncio.sleep(max(0.0, tick - monotonic()))
-            tick = max(tick, monotonic()) + self._config.pace
+            await asyncio.sleep(max(0.0, tick - loop_time()))
+            tick = max(tick, loop_time()) + self._config.pace
             if self._config.clock == "wall":
                 arrivals = self._inbox.take(t - 1)
-            begin = monotonic()
+            begin = loop_time()
             play = await self._sweep(t, arrivals)
-            self._metrics.round_duration.observe(monotonic() - begin)
+            self._metrics.round_duration.observe(loop_time() - begin)
             if t == 1:  # its sweep was also the wait for neighbours to come up: the pace begins now
-                tick = monotonic() + self._config.pace
+                tick = loop_time() + self._config.pace
             await self._learn_later(play, arrivals, group)
             if self._config.clock == "rounds":
                 for delivery in await self._broker.collect(t):
@@ -158,7 +171,7 @@ class AgentService:
         local_loss, feedback = observe(self._loss, play, features, labels)
         norm = float(np.linalg.norm(gradient_at_play(self._loss, play, features, labels)))
         self._round = play.t
-        self._inbox.submitted(play.t, monotonic())
+        self._inbox.submitted(play.t, loop_time())
         await self._submit(play.t, encode_feedback(feedback), norm, group)
         self._metrics.round.set(play.t)
         self._metrics.local_loss.set(local_loss)
@@ -207,7 +220,7 @@ class AgentService:
             self._metrics.unusable(error.reason)
             self._inbox.lost(delivery.round)
         else:
-            self._show_delay(delivery, self._inbox.received(feedback, monotonic()))
+            self._show_delay(delivery, self._inbox.received(feedback, loop_time()))
         self._show_missing()
 
     def _decode(self, delivery: Delivery) -> Feedback:

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import replace
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from edgefw.delays.edits import without
@@ -16,6 +15,7 @@ from edgefw.delays.plan import plan_to_json
 from edgefw.errors import JournalFullError
 from edgefw.services.broker.admin.events import Events
 from edgefw.services.broker.admin.views import LinkState
+from edgefw.services.clock import loop_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ class Control:
         self._proposed = hold.plan  # the newest plan, in force or on its way to the disk
         self._failures = 0
         self._changed = asyncio.Event()
-        self._seen = monotonic()  # up to here, beginnings have been taken care of
+        self._seen = loop_time()  # up to here, beginnings have been taken care of
         self.connected: Callable[[int], bool] = self._has_collected
         self.release_due: Callable[[], None] = lambda: None
         self.wake: Callable[[], None] = lambda: None  # told that something may be due earlier than before
@@ -66,7 +66,7 @@ class Control:
 
     def link(self, agent: int) -> LinkState:
         """Return the link of an agent; that takes no longer where much is pending."""
-        link, plan, now = self._hold.links[agent], self.plan, monotonic()
+        link, plan, now = self._hold.links[agent], self.plan, loop_time()
         next_due = self._hold.next_due_of(agent)
         wall = plan.rules.clock == "wall"
         return LinkState(
@@ -85,7 +85,7 @@ class Control:
 
     async def apply(self, kind: str, edit: Callable[[Plan, Moment], Plan]) -> Plan:
         """Put an edited plan in force; returns when it is. An error of the edit changes nothing."""
-        plan = edit(self._proposed, self._hold.moment(monotonic()))
+        plan = edit(self._proposed, self._hold.moment(loop_time()))
         if plan is self._proposed:
             return plan
         plan.check()
@@ -108,7 +108,7 @@ class Control:
         """Let faults begin and end by the clock, for ever."""
         while True:
             self._changed.clear()
-            now, start = monotonic(), self._hold.start
+            now, start = loop_time(), self._hold.start
             self._begin_or_end(now)
             over = self.plan.over(self._hold.moment(now), start)
             if over and await self._remove(over):
@@ -158,7 +158,7 @@ class Control:
         before = self.plan
         self.release_due()  # what was due before the change is not held by it
         concerned = self._hold.change(plan)
-        self._account.changed(plan, monotonic())
+        self._account.changed(plan, loop_time())
         self._metrics.plan_changes.inc()
         self._changed.set()
         for agent in concerned:
@@ -176,7 +176,7 @@ class Control:
             self._metrics.dropped.labels(str(agent)).inc(len(rounds))
 
     def _redue(self, agent: int) -> None:
-        now = monotonic()
+        now = loop_time()
         self._account.redue(agent, now)
         self.dropped(agent, self._hold.redue(agent, now), now)
         self.wake()

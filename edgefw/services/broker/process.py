@@ -21,6 +21,7 @@ from edgefw.services.broker.service import SERVICE, Broker
 from edgefw.services.runtime import Server, Stop, answering, run_service, unless
 from edgefw.telemetry.metrics import BrokerMetrics, new_registry
 from edgefw.transport.account_client import AccountClient
+from edgefw.transport.channel import GRPC
 from edgefw.transport.joining import join
 from edgefw.v1.broker_service_pb2_grpc import add_BrokerServiceServicer_to_server
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from edgefw.services.broker.admin.server import AdminOptions
     from edgefw.services.config import Place
     from edgefw.transport.joining import Joined
+    from edgefw.transport.seam import Transport
 
 log = logging.getLogger(__name__)
 
@@ -44,11 +46,16 @@ SWITCH = 0.0005  # seconds that the journal's thread may keep the interpreter wh
 
 @dataclass(frozen=True)
 class BrokerOptions:
-    """How a broker runs: where it listens, where it keeps what it holds (None: in memory only)."""
+    """How a broker runs: where it listens, where it keeps what it holds (None: in memory only).
+
+    `alone`: whether it has its process to itself, and may see to it that nothing there makes feedback late.
+    """
 
     listen: Place
     journal: Path | None
     admin: AdminOptions | None = None
+    transport: Transport = GRPC
+    alone: bool = True
 
 
 async def serve(
@@ -59,23 +66,26 @@ async def serve(
     metrics = BrokerMetrics(registry)
     journal = open_journal(options.journal, identity, metrics)
     try:
-        async with _telling(observer, identity) as tell:
+        async with _telling(observer, identity, options.transport) as tell:
             account = Account(journal.timeline, tell)
             account.recall(journal.restored)
             hold = make_or_restore(scenario, journal)
             broker = Broker(identity, hold, journal, metrics, registry, account)
-            await _listen(broker, scenario, options, Server(registry), stop)
+            server = Server(registry, transport=options.transport)
+            await _listen(broker, scenario, options, server, stop)
     finally:
         await journal.close()
 
 
 @asynccontextmanager
-async def _telling(observer: str | None, identity: str) -> AsyncIterator[Callable[[Entry], None] | None]:
+async def _telling(
+    observer: str | None, identity: str, transport: Transport
+) -> AsyncIterator[Callable[[Entry], None] | None]:
     """Tell the observer what the broker does while the block runs; its last entries get a moment longer."""
     if observer is None:
         yield None
         return
-    client = AccountClient(observer, identity)
+    client = AccountClient(observer, identity, transport)
     telling = asyncio.create_task(client.run(), name="tell the account")
     try:
         yield client.add
@@ -98,7 +108,8 @@ async def _listen(
         await server.ready()
         broker.control.ready = True
         log.info("holding feedback of %d agents at %s", scenario.network.agents, options.listen.address)
-        _favour_delivery()
+        if options.alone:
+            _favour_delivery()
         await broker.run(stop)
     finally:
         if admin is not None:
@@ -124,22 +135,24 @@ def run(scenario: str, options: BrokerOptions) -> int:
 
 
 def run_joined(observer: str, advertise: str, options: BrokerOptions) -> int:
-    """Run the broker of an observer's runs, one after the other, until SIGTERM; return the exit code.
+    """Run the broker of an observer's runs until SIGTERM; return the exit code."""
+    return run_service("broker", partial(serve_joined, observer, advertise, options))
+
+
+async def serve_joined(observer: str, advertise: str, options: BrokerOptions, stop: Stop) -> None:
+    """Serve the observer's runs, one after the other, until told to stop.
 
     The journal of an earlier run goes when the next one begins: nobody will ask for what it holds.
     """
-    ask = partial(join, observer, advertise, options.listen.metrics_port)
-
-    async def service(stop: Stop) -> None:
-        while (joined := await unless(stop, answering("broker", options.listen, ask))) is not None:
-            if options.journal is not None:
-                discard_other(options.journal, joined.identity)
-            scenario = parse(joined.configuration.decode(), "the observer's scenario")
-            over = asyncio.Event()  # told to stop, or the observer has gone on to another run
-            serving = serve(scenario, joined.identity, options, over, observer)
-            await watched(serving, _watch(stop, over, ask, joined.identity))
-
-    return run_service("broker", service)
+    place, transport = options.listen, options.transport
+    ask = partial(join, observer, advertise, place.metrics_port, transport=transport)
+    while (joined := await unless(stop, answering("broker", place, ask))) is not None:
+        if options.journal is not None:
+            discard_other(options.journal, joined.identity)
+        scenario = parse(joined.configuration.decode(), "the observer's scenario")
+        over = asyncio.Event()  # told to stop, or the observer has gone on to another run
+        serving = serve(scenario, joined.identity, options, over, observer)
+        await watched(serving, _watch(stop, over, ask, joined.identity))
 
 
 async def watched(serving: Coroutine[Any, Any, None], watching: Coroutine[Any, Any, None]) -> None:

@@ -6,10 +6,10 @@ import asyncio
 import math
 from collections import deque
 from contextlib import suppress
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from edgefw.errors import WireError
+from edgefw.services.clock import loop_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -70,7 +70,7 @@ class Releaser:
             self._submitted.clear()
             self.release_due()
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._pause(monotonic())):
+                async with asyncio.timeout(self._pause(loop_time())):
                     await self._submitted.wait()
 
     def open(self, agent: int) -> Outbox:
@@ -96,7 +96,7 @@ class Releaser:
 
     def release_due(self) -> None:
         """Release what is due by now."""
-        now = monotonic()
+        now = loop_time()
         released = self._hold.release(now)
         for held in released:
             self._metrics.lateness.observe(now - held.due)

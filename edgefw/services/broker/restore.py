@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from edgefw.delays.hold import Hold, RoundsHold, make_hold
@@ -13,6 +12,7 @@ from edgefw.delays.plan import plan_from_json
 from edgefw.scenario.plan import scenario_plan
 from edgefw.services.broker.journal import Row, State
 from edgefw.services.broker.limits import limits_of
+from edgefw.services.clock import loop_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ def make_or_restore(scenario: Scenario, journal: Journal) -> Hold:
 
 
 def _fill(hold: Hold, plans: Mapping[int, Plan], known: Restored, journal: Journal) -> None:
-    now, timeline = monotonic(), journal.timeline
+    now, timeline = loop_time(), journal.timeline
     hold.start = None if known.start is None else timeline.moment(known.start)
     for agent, floor in known.floors.items():
         hold.links[agent].restore(floor)

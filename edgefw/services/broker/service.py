@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from functools import partial
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from grpc.aio import EOF, InternalError
@@ -22,6 +21,7 @@ from edgefw.services.broker.checks import Gate, Refusing
 from edgefw.services.broker.control import Control
 from edgefw.services.broker.intake import Intake
 from edgefw.services.broker.release import Outbox, Releaser
+from edgefw.services.clock import loop_time
 from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1.broker_service_pb2_grpc import BrokerServiceServicer
 
@@ -57,7 +57,7 @@ class Broker(BrokerServiceServicer):
         self._hold, self._journal, self._metrics = hold, journal, metrics
         self._gate = Gate(digest=digest, agents=len(hold.links), rounds=hold.rounds)
         self._account = account or Account(journal.timeline, None)
-        self._account.begin(hold.plan, monotonic())
+        self._account.begin(hold.plan, loop_time())
         self.control = Control(hold, journal, metrics, registry, self._account)
         self._intake = Intake(hold, journal, self._gate, metrics, self.control, self._account)
         self.releaser: Releaser | None = None
@@ -113,7 +113,7 @@ class Broker(BrokerServiceServicer):
             before = self._hold.collected[agent]
             arrived = self._hold.collect(agent, request.round)
             if request.round > before:
-                self._account.collected(agent, request.round, monotonic())
+                self._account.collected(agent, request.round, loop_time())
             self._journal.note_collected(agent, request.round)
             self._acknowledged(agent, arrived.acknowledged)
             for held in arrived.deliveries:
@@ -163,7 +163,7 @@ class Broker(BrokerServiceServicer):
                 raise WireError("content", f"agent {agent}: after a subscription come acknowledgements only")
             if isinstance(self._hold, WallHold):
                 rounds = self._hold.acknowledge(agent, message.acknowledgement.rounds)
-                self._account.acknowledged(agent, rounds, monotonic())
+                self._account.acknowledged(agent, rounds, loop_time())
                 self._acknowledged(agent, rounds)
 
     def _acknowledged(self, agent: int, rounds: Sequence[int]) -> None:
@@ -225,4 +225,4 @@ def _export(hold: Hold, metrics: BrokerMetrics) -> None:
 
 def _age(link: Link) -> float:
     """Return the seconds that the oldest feedback of a link has been held; 0 if there is none."""
-    return 0.0 if link.oldest is None else monotonic() - link.oldest
+    return 0.0 if link.oldest is None else loop_time() - link.oldest

@@ -8,14 +8,14 @@ from contextlib import suppress
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from edgefw.transport.channel import open_channel
+from edgefw.transport.channel import GRPC
 
 PAUSE = 0.1
 
 
 async def until_serving(address: str) -> None:
     """Return when the gRPC server at `address` says SERVING. The caller sets the deadline."""
-    async with open_channel(address) as channel:
+    async with GRPC.open_channel(address) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         while True:
             with suppress(grpc.aio.AioRpcError):  # the server went away again: it may come back

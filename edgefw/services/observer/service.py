@@ -29,6 +29,7 @@ from edgefw.services.observer.streams import SERVICE_NAME, Expected, ReportServi
 from edgefw.services.observer.watch import Watch
 from edgefw.services.runtime import Server, Stop, run_service
 from edgefw.telemetry.metrics import ObserverMetrics, new_registry
+from edgefw.transport.channel import GRPC
 from edgefw.v1 import observer_service_pb2_grpc
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from edgefw.core.messages import Score
     from edgefw.core.regret import Comparator
     from edgefw.services.config import Place
+    from edgefw.transport.seam import Transport
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +60,7 @@ class ObserverConfig:
     out: Path | None = None
     runs: Path | None = None
     stay: bool = False
+    transport: Transport = GRPC
 
 
 def run(config: ObserverConfig) -> int:
@@ -80,13 +83,13 @@ async def serve(config: ObserverConfig, stop: Stop) -> None:
         folder = RunFolder.adopt(config.out, dump(scenario))
         if load(str(folder.scenario_path)).digest != scenario.digest:
             raise InputError(f"{config.out} is the folder of another scenario than {config.scenario}")
-        await Observer(setup, folder, attendance).serve(config.listen, stop, stay=config.stay)
+        await Observer(setup, folder, attendance).serve(config, stop)
         return
     setup = pin(setup)
     while not stop.is_set():
         folder = RunFolder.create(unused(config.runs or Path("runs"), scenario.name), dump(setup.scenario))
         observer = Observer(setup, folder, attendance, anew=True)
-        await observer.serve(config.listen, stop, stay=config.stay)
+        await observer.serve(config, stop)
         if not observer.ended_early:
             return
 
@@ -125,7 +128,7 @@ class Observer:
         self._wall_before = 0.0  # seconds that an observer before this one has seen of the run
         self._first = self._latest = 0.0
 
-    async def serve(self, listen: Place, stop: Stop, *, stay: bool) -> None:
+    async def serve(self, config: ObserverConfig, stop: Stop) -> None:
         """Listen, record until all rounds are complete or `stop` is set, conclude."""
         comparator = ComparatorProcess(
             self._folder.scenario_path, self._setup.rounds, self._found, self._metrics.comparator_failures.inc
@@ -141,17 +144,17 @@ class Observer:
             self._accounts.restore(self._folder.account())
             self._joining.started = self._board.rounds > 0
             self._show()
-            await self._listen(listen, comparator, self._over, stay=stay)
+            await self._listen(config, comparator, self._over)
 
-    async def _listen(self, listen: Place, comparator: ComparatorProcess, stop: Stop, *, stay: bool) -> None:
-        server = Server(self._registry, self._attendance.targets)
+    async def _listen(self, config: ObserverConfig, comparator: ComparatorProcess, stop: Stop) -> None:
+        server = Server(self._registry, self._attendance.targets, config.transport)
         try:
-            await server.start(listen, [(SERVICE_NAME, self._add_to)])
+            await server.start(config.listen, [(SERVICE_NAME, self._add_to)])
             await server.ready()
-            log.info("listening on %s, round %d is next", listen.address, self._board.rounds + 1)
+            log.info("listening on %s, round %d is next", config.listen.address, self._board.rounds + 1)
             await self._record_until(stop)
             await self._conclude(comparator, stop)
-            if stay and not stop.is_set():
+            if config.stay and not stop.is_set():
                 log.info("the run is over; staying up")
                 await stop.wait()
         finally:

@@ -29,7 +29,7 @@ from edgefw.services.broker.service import SERVICE
 from edgefw.services.config import Place
 from edgefw.services.network.ports import loopback_places
 from edgefw.transport.broker_client import BrokerClient
-from edgefw.transport.channel import open_channel
+from edgefw.transport.channel import GRPC
 from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1 import broker_service_pb2_grpc as stubs
 
@@ -51,7 +51,7 @@ class Process:
 
     @asynccontextmanager
     async def channel(self) -> AsyncIterator[grpc.aio.Channel]:
-        async with open_channel(f"127.0.0.1:{self.port}") as channel:
+        async with GRPC.open_channel(f"127.0.0.1:{self.port}") as channel:
             request = health_pb2.HealthCheckRequest(service=SERVICE)
             stub = health_pb2_grpc.HealthStub(channel)
             answer = await stub.Check(request, timeout=PATIENCE, wait_for_ready=True)

@@ -14,8 +14,8 @@ from edgefw.core.account import Entry, Kind
 from edgefw.services.observer.accounts import Accounts
 from edgefw.transport import account_client
 from edgefw.transport.account_client import AccountClient
-from edgefw.transport.channel import open_channel
-from edgefw.transport.server import GrpcServer
+from edgefw.transport.channel import GRPC
+from edgefw.transport.server import RpcServer
 from edgefw.v1 import observer_service_pb2 as pb
 from edgefw.v1 import observer_service_pb2_grpc as stubs
 
@@ -42,7 +42,7 @@ class Desk(stubs.ObserverServiceServicer):
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[str]:
-        server = GrpcServer()
+        server = RpcServer()
         add = partial(stubs.add_ObserverServiceServicer_to_server, self)
         self.port = await server.start(f"127.0.0.1:{self.port}", [("edgefw.v1.ObserverService", add)])
         try:
@@ -223,7 +223,7 @@ def test_entries_that_cannot_be_are_refused_and_none_is_kept(
 ) -> None:
     async def test() -> None:
         desk = Desk()
-        async with desk.listening() as address, open_channel(address) as channel:
+        async with desk.listening() as address, GRPC.open_channel(address) as channel:
             call = stubs.ObserverServiceStub(channel).Account()
             await call.write(pb.AccountRequest(scenario_digest=RUN))
             assert (await call.read()).moment == 0

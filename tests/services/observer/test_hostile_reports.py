@@ -125,9 +125,10 @@ class Desk:
     async def say(self, *messages: Any) -> list[grpc.StatusCode]:
         """Send reports, each over a stream of its own; return how these end."""
         network = MemoryNetwork()
-        server = network.server()
+        server = network.listener()
         observer_service_pb2_grpc.add_ObserverServiceServicer_to_server(self.servicer, server)
-        async with network.open_channel(server.start("here:0")) as channel:
+        port = await server.listen("here:0")
+        async with network.open_channel(f"here:{port}") as channel:
             ends = [await _say(channel, message) for message in messages]
         await server.stop(0)
         return ends

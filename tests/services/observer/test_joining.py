@@ -27,7 +27,7 @@ from edgefw.services.observer.joining import Joining
 from edgefw.services.observer.streams import SERVICE_NAME, Expected, ReportServicer
 from edgefw.telemetry.metrics import ObserverMetrics
 from edgefw.transport.joining import Joined, JoinError, join
-from edgefw.transport.server import GrpcServer
+from edgefw.transport.server import RpcServer
 from edgefw.v1 import observer_service_pb2_grpc
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Run:
 @asynccontextmanager
 async def joining() -> AsyncIterator[tuple[Run, Joining]]:
     """Let processes join without an observer around."""
-    setup, server = resolve(playback.scenario(**SCENARIO)), GrpcServer()
+    setup, server = resolve(playback.scenario(**SCENARIO)), RpcServer()
     attendance = Attendance(N, asyncio.get_running_loop().time)
     members = Joining(setup, "digest/run", attendance, again=None)
     metrics = ObserverMetrics(CollectorRegistry())

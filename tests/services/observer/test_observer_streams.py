@@ -21,7 +21,7 @@ from edgefw.telemetry.metrics import ObserverMetrics
 from edgefw.transport.codec import encode_array, encode_tensor
 from edgefw.transport.memory import MemoryNetwork
 from edgefw.transport.memory_call import ROOM
-from edgefw.transport.server import GrpcServer
+from edgefw.transport.server import RpcServer
 from edgefw.v1 import observer_service_pb2 as pb
 from edgefw.v1 import observer_service_pb2_grpc, tensor_pb2
 
@@ -63,7 +63,7 @@ class Desk:
 
 @asynccontextmanager
 async def desk() -> AsyncIterator[tuple[Desk, Any]]:
-    one, server = Desk(), GrpcServer()
+    one, server = Desk(), RpcServer()
 
     def add(grpc_server: Any) -> None:
         observer_service_pb2_grpc.add_ObserverServiceServicer_to_server(one.servicer, grpc_server)
@@ -263,9 +263,10 @@ def test_who_repeats_itself_and_does_not_listen_is_not_kept_in_memory() -> None:
 
     async def run() -> None:
         one, network = Desk(), MemoryNetwork()
-        server = network.server()
+        server = network.listener()
         observer_service_pb2_grpc.add_ObserverServiceServicer_to_server(one.servicer, server)
-        async with network.open_channel(server.start("here:0")) as channel:
+        port = await server.listen("here:0")
+        async with network.open_channel(f"here:{port}") as channel:
             reporter = await playback.Reporter(channel, 0, DIGEST).open()
             repeating = asyncio.create_task(reporter.report(*[report(1)] * told))
             await still(lambda: one.calls)
