@@ -1,4 +1,4 @@
-"""A clock that stands still until a test moves it: an event loop's, and that of the broker's modules.
+"""A clock that stands still until a test moves it: an event loop's, and so that of the services in it.
 
 What the clock brings about happens in the loop's next rounds. So wait for it as for anything else; and to see
 that something does not happen, wait for something else that the same moment brings about.
@@ -13,20 +13,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    import pytest
-
-MODULES = ("control", "intake", "release", "restore", "service")
-
 
 class Clock:
     """It begins with the present, since a journal relates it to real time."""
 
     def __init__(self) -> None:
         self.now = time.monotonic()
-
-    def monotonic(self) -> float:
-        """Tell the time, as the function of that name does."""
-        return self.now
 
     def advance(self, seconds: float) -> None:
         """Let time pass."""
@@ -36,11 +28,6 @@ class Clock:
         """Run a test in a loop that goes by this clock."""
         with asyncio.Runner(loop_factory=lambda: _Loop(self)) as runner:
             runner.run(test)
-
-    def tell_broker(self, patch: pytest.MonkeyPatch) -> None:
-        """Let brokers of this process go by this clock."""
-        for module in MODULES:
-            patch.setattr(f"edgefw.services.broker.{module}.loop_time", self.monotonic)
 
 
 class _Loop(asyncio.SelectorEventLoop):
