@@ -148,7 +148,7 @@ def test_the_observer_waits_a_moment_for_the_last_entries_and_no_longer() -> Non
 def test_an_observer_that_stops_does_not_wait_for_the_broker_to_go() -> None:
     async def test() -> None:
         desk = Desk()
-        async with desk.listening() as address, open_channel(address) as channel:
+        async with desk.listening() as address, GRPC.open_channel(address) as channel:
             call = stubs.ObserverServiceStub(channel).Account()
             await call.write(pb.AccountRequest(scenario_digest=RUN))
             await call.read()
