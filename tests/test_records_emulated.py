@@ -144,6 +144,12 @@ def test_a_hash_is_of_the_bits_of_a_play(point: NDArray[np.float32]) -> None:
     assert found != content_hash(play_bytes(changed))
 
 
+@pytest.mark.parametrize("size", [0, 1, 2046, 2047, 2048, 4094, 9001])
+def test_a_hash_is_that_of_the_whole_whatever_its_size(size: int) -> None:
+    content = bytes(number % 251 for number in range(size))
+    assert content_hash(content) == hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
 def test_zero_and_minus_zero_are_different_plays() -> None:
     assert content_hash(play_bytes(np.array([[0.0]]))) != content_hash(play_bytes(np.array([[-0.0]])))
 
