@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: up test install check generate dashboards format clean
+.PHONY: up test install check generate dashboards docs/faults.md format clean
 
 up: install          ## run the default scenario: a network of processes, for about a minute
 	$(BIN)/edgefw up
@@ -37,6 +37,9 @@ generate: install    ## write edgefw/v1 from the protos
 
 dashboards: install  ## write Grafana's dashboards from docker/grafana
 	$(BIN)/python docker/grafana/build.py
+
+docs/faults.md: install  ## write the page on fault types
+	$(BIN)/python -m edgefw.delays.manual > $@
 
 compose.yaml: install edgefw/scenarios/playground.yaml edgefw/cluster/compose.py  ## write the Compose file
 	$(BIN)/edgefw compose playground --out $@

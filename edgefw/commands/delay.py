@@ -10,19 +10,18 @@ from urllib.parse import quote
 from edgefw import terminal
 from edgefw.commands.admin_client import Admin, EndpointError, Event
 from edgefw.commands.delay_files import read_plan, write_plan
-from edgefw.delays.fault import Fault
+from edgefw.commands.delay_wanted import Wanted, types
+from edgefw.delays.body import ATTRIBUTES
 from edgefw.delays.registry import TYPES
 from edgefw.delays.units import format_duration, parse_duration
 from edgefw.errors import InputError
-from edgefw.scenario.trace import read_trace
+
+__all__ = ["Place", "Wanted", "clear", "enable", "ls", "plan", "set_delay", "types", "watch"]
 
 Place = tuple[str, str | None]
 """URL and token of an endpoint."""
 
 _TRIES = 3  # of a change that others may come in between of
-_OWN = sorted(
-    {name for each in TYPES.values() for name in each.model_fields} - set(Fault.model_fields) - {"type"}
-)
 
 
 def ls(place: Place, *, as_json: bool = False) -> None:
@@ -39,10 +38,8 @@ def ls(place: Place, *, as_json: bool = False) -> None:
 def set_delay(
     place: Place,
     agent: str,
-    amount: str | None,
-    options: dict[str, Any],
+    wanted: Wanted,
     *,
-    trace: str | None = None,
     name: str = "delay",
     as_json: bool = False,
 ) -> None:
@@ -50,7 +47,7 @@ def set_delay(
     path = _faults_of(agent)
     with Admin(*place) as admin:
         clock = admin.call("GET", "/version")["clock"]
-        body = _body(clock, amount, options, trace) | {"name": name}
+        body = wanted.body(clock) | {"name": name}
         fault = _post_or_patch(admin, path, body)
     if as_json:
         _print_json(fault)
@@ -129,35 +126,6 @@ def _faults_of(agent: str) -> str:
     return f"/links/{int(agent)}/faults"
 
 
-def _body(clock: str, amount: str | None, options: dict[str, Any], trace: str | None) -> dict[str, Any]:
-    """Return the fault that a command line asks for."""
-    if (amount is None) == (trace is None):
-        raise InputError("say how much: an amount such as 750ms, or --trace FILE, and not both")
-    type_ = "rounds" if clock == "rounds" else "latency"
-    given = dict(options)
-    for name, option in (("jitter", "--jitter"), ("duration", "--for")):
-        if name in given:
-            given[name] = _amount(given[name], clock, option)
-    common = {name: value for name, value in given.items() if name in Fault.model_fields}
-    own = {name: value for name, value in given.items() if name not in common}
-    how_much = (
-        {type_: _amount(amount, clock, "AMOUNT")} if amount else {"trace": read_trace(trace or "", type_)}
-    )
-    return {"type": type_, "attributes": {**how_much, **own}, **common}
-
-
-def _amount(text: str, clock: str, what: str) -> int | str:
-    """Return an amount as the endpoint takes it: rounds are numbers, times are texts."""
-    number = int(text) if text.isascii() and text.isdecimal() else None
-    if clock == "rounds" and number is None:
-        raise InputError(
-            f"{what} is {text!r} and the run's clock is rounds: write a number of rounds, such as 20"
-        )
-    if clock == "wall" and number is not None and what != "--for":
-        raise InputError(f"{what} is {text!r} and the run's clock is wall: write a time, such as 750ms or 2s")
-    return text if number is None else number
-
-
 def _post_or_patch(admin: Admin, path: str, body: dict[str, Any]) -> Any:
     """Add a fault, or put it in place of the one of that name without a moment in between."""
     for _ in range(_TRIES):
@@ -178,7 +146,7 @@ def _post_or_patch(admin: Admin, path: str, body: dict[str, Any]) -> Any:
 def _whole_patch(body: dict[str, Any]) -> dict[str, Any]:
     """Return a patch after which nothing of the old fault is left."""
     common = dict.fromkeys(("probability", "apply_to", "at", "duration"))
-    own = dict.fromkeys(_OWN) | body["attributes"]
+    own = dict.fromkeys(ATTRIBUTES) | body["attributes"]
     return common | {key: value for key, value in body.items() if key != "name"} | {"attributes": own}
 
 
@@ -264,7 +232,7 @@ def _summary(fault: dict[str, Any]) -> str:
     unusual: dict[str, Any] = {name: fault[name] for name in shown if name in fault}
     if unusual["probability"] == 1:
         del unusual["probability"]
-    if (fault["apply_to"] == "pending") != (type_ == "blackout"):
+    if fault["apply_to"] != TYPES[type_].acts_on_by_default:
         unusual["apply_to"] = fault["apply_to"]
     return " ".join([*words, *(f"{name}={_short(value)}" for name, value in (own | unusual).items())])
 

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from edgefw.errors import InputError
-from edgefw.scenario.trace import KINDS, read_trace
+from edgefw.scenario.trace import resolve_trace
 
 _WHAT = "a delay plan is a list of faults, {faults: [...]}, or a scenario with delays or events"
 
@@ -80,12 +80,7 @@ def _written(fault: Any, place: str, folder: Path) -> Any:
     """Return a fault without what is null, its trace file read; what is wrong is left to the endpoint."""
     if not isinstance(fault, dict):
         return fault
-    fault = {name: value for name, value in fault.items() if value is not None}
-    attributes = fault.get("attributes")
-    own = attributes if isinstance(attributes, dict) else fault
-    if isinstance(own.get("trace"), str) and fault.get("type") in KINDS:
-        try:
-            own["trace"] = read_trace(folder / own["trace"], fault["type"])
-        except InputError as error:
-            raise InputError(f"{place}.trace: {error}") from None
-    return fault
+    try:
+        return resolve_trace({name: value for name, value in fault.items() if value is not None}, folder)
+    except InputError as error:
+        raise error.within(place) from None

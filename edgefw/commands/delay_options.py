@@ -11,13 +11,13 @@ from edgefw.errors import InputError
 ADMIN, TOKEN = "EDGEFW_ADMIN", "EDGEFW_ADMIN_TOKEN"
 PORT = "EDGEFW_ADMIN_PORT"  # where compose.yaml publishes the endpoint on this machine
 DEFAULT = "7070"
-DISTRIBUTIONS = ("constant", "uniform", "normal", "exponential", "lognormal", "pareto", "trace")
 EXAMPLES = """\
 examples:
   edgefw delay ls                                  every link and the faults in force on it
   edgefw delay set 3 750ms --jitter 200ms --for 30s
   edgefw delay set all 2s --distribution pareto --jitter 1s --name storm
   edgefw delay set 3 20                            twenty rounds, where the run's clock is rounds
+  edgefw delay set 3 --type ramp start=0s stop=2s step=500ms interval=5s
   edgefw delay clear 3                             remove what was set on agent 3's link
   edgefw delay disable 3                           hold everything of agent 3, until `edgefw delay enable 3`
   edgefw delay plan > plan.yaml                    keep the plan; `edgefw delay plan plan.yaml` puts it back
@@ -49,13 +49,28 @@ def _add_ls(actions: Any) -> None:
 
 
 def _add_set(actions: Any) -> None:
-    parser = actions.add_parser("set", help="delay the feedback of an agent, or of all")
+    parser = actions.add_parser(
+        "set",
+        help="delay the feedback of an agent, or of all",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=False,
+    )
+    parser.add_argument("-h", "--help", action=_SetHelp, nargs=0, help="show this help message and exit")
     parser.add_argument("agent", metavar="AGENT", help="an agent's number, or all")
     parser.add_argument(
         "amount", metavar="AMOUNT", nargs="?", help="750ms, 2s; a number of rounds under the rounds clock"
     )
+    parser.add_argument(
+        "--type",
+        dest="fields",
+        nargs="+",
+        metavar=("TYPE", "FIELD=VALUE"),
+        help="any fault type (below) with its fields, instead of AMOUNT",
+    )
     parser.add_argument("--jitter", metavar="AMOUNT", help="how far it varies")
-    parser.add_argument("--distribution", metavar="LAW", choices=DISTRIBUTIONS, help=", ".join(DISTRIBUTIONS))
+    parser.add_argument(
+        "--distribution", metavar="LAW", help="by which it varies: uniform, pareto, ... (below)"
+    )
     parser.add_argument("--correlation", type=_number, metavar="C", help="0 to 1, with the round before")
     parser.add_argument("--seed", type=_number, metavar="N", help="a seed of its own for the draws")
     parser.add_argument("--probability", type=_number, metavar="P", help="chance that a feedback is affected")
@@ -72,15 +87,22 @@ def _add_set(actions: Any) -> None:
     parser.set_defaults(call=_set)
 
 
+class _SetHelp(argparse.Action):
+    """Shows the help of `set` with every fault type: they are loaded for that, not for every command."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        parser.epilog = _delay().types()
+        parser.print_help()
+        parser.exit()
+
+
 def _set(arguments: argparse.Namespace) -> None:
     names = ("jitter", "distribution", "correlation", "seed", "probability", "apply_to", "duration")
     options = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     _delay().set_delay(
         _place(arguments),
         arguments.agent,
-        arguments.amount,
-        options,
-        trace=arguments.trace,
+        _delay().Wanted(arguments.amount, arguments.trace, arguments.fields, options),
         name=arguments.name,
         as_json=arguments.json,
     )

@@ -80,8 +80,14 @@ class Adversary(Fault):
     - largest: burst, for feedback whose norm has a rank of 1 - `share` or more on its link.
     """
 
+    examples = (
+        {"type": "adversary", "strategy": "burst", "period": "5s"},
+        {"type": "adversary", "strategy": "newest_first", "period": 20},
+        {"type": "adversary", "strategy": "until_end", "agents": [0]},
+    )
+
     type: Literal["adversary"] = "adversary"
-    strategy: Strategy
+    strategy: Strategy = Field(description="how it hurts, see above")
     period: Length | None = Field(
         default=None, description="rounds (20) or a time (5s), of starve in rounds; all but until_end need it"
     )

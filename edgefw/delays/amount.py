@@ -57,7 +57,6 @@ class Amount:
     - trace: the values of `trace`, one a round, again from the first when they run out; no base, no jitter.
 
     Without a distribution: trace if there is one, else uniform if there is jitter, else constant.
-    `least` is the unit's "no delay" (0 seconds, 1 round) and `name` what the user calls the base.
     """
 
     base: float
@@ -65,8 +64,8 @@ class Amount:
     distribution: Distribution | None = None
     correlation: float = 0.0
     trace: tuple[float, ...] = ()
-    name: str = "base"
-    least: int = 0
+    name: str = "base"  # what the user calls it
+    least: int = 0  # the unit's "no delay": 0 seconds, 1 round
 
     def check(self) -> None:
         """Refuse what does not go together."""

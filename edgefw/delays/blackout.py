@@ -1,20 +1,24 @@
-"""`blackout`: everything that is due in a window is released when it ends."""
+"""`blackout`: everything that is due while it lasts is released when it ends."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
-from edgefw.delays.fault import ApplyTo, Fault
+from edgefw.delays.fault import Fault
 
 if TYPE_CHECKING:
     from edgefw.delays.fault import Rules, Window
 
 
 class Blackout(Fault):
-    """Everything that is due in the window is released when it ends."""
+    """Everything that is due while it lasts is released when it ends."""
 
-    acts_on_by_default: ClassVar[ApplyTo] = "pending"
-    about_releases: ClassVar[bool] = True
+    acts_on_by_default = "pending"
+    about_releases = True
+    examples = (
+        {"type": "blackout", "at": "60s", "duration": "10s"},
+        {"type": "blackout", "at": 200, "duration": 20},
+    )
 
     type: Literal["blackout"] = "blackout"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
-from pydantic import BeforeValidator, Field, NonNegativeInt
+from pydantic import BeforeValidator, Field
 
 from edgefw.delays.amount import DRAWN, Amount, Distribution
-from edgefw.delays.fault import Fault
+from edgefw.delays.fault import Fault, Seed
 from edgefw.delays.schema import Variant, whole
 from edgefw.delays.units import LONGEST
 
@@ -44,24 +44,27 @@ def _or_file(schema: dict[str, Any]) -> None:
 
 
 Value = TypeVar("Value")
-Trace = Annotated[list[Value] | None, BeforeValidator(_not_too_long), Field(json_schema_extra=_or_file)]
+Trace = Annotated[
+    list[Value] | None,
+    BeforeValidator(_not_too_long),
+    Field(json_schema_extra=_or_file, description="the delays, one a round, and then again from the first"),
+]
 """Values, one a round."""
 
 
 class Drawn(Fault):
     """A delay that may vary: field `base` says how much, `jitter` how far it varies; or `trace` says all."""
 
-    steady: ClassVar[bool] = True
+    steady = True
     base: ClassVar[str]
     none: ClassVar[int]  # the amount that is no delay: 0 seconds, 1 round
+    value: ClassVar[str]  # what a value of a trace is, in words
 
     distribution: Distribution | None = Field(
         default=None, description="uniform if there is jitter, else constant"
     )
     correlation: float = Field(default=0.0, ge=0, le=1, description="share of the previous round's draw")
-    seed: NonNegativeInt | None = Field(
-        default=None, le=LONGEST, description="a seed of its own for these draws"
-    )
+    seed: Seed = None
     jitter: float
     trace: list[Any] | None
 
@@ -98,6 +101,11 @@ class Drawn(Fault):
             Variant({**base, "jitter": jitter, "distribution": {"enum": list(DRAWN)}, **common}, (cls.base,)),
             Variant({"trace": trace, "distribution": {"const": "trace"}, **common}, ("trace",)),
         ]
+
+    @classmethod
+    def read(cls, text: str) -> Any:
+        """Return a value of a trace as a scenario writes it, from the text of a file; None if it is none."""
+        raise NotImplementedError
 
     @classmethod
     def _schemas(cls) -> tuple[Schema, Schema]:

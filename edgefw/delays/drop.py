@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 class Drop(Fault):
     """Feedback never comes."""
 
+    examples = ({"type": "drop", "probability": 0.1},)
+
     type: Literal["drop"] = "drop"
 
     def takes(self, seen: Seen) -> NDArray[np.bool_]:

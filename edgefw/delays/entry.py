@@ -154,8 +154,13 @@ class Entry:
 
 def same_fault(entry: Entry, fault: Fault) -> bool:
     """Whether an entry has this fault; 5 rounds are not 5 seconds, though 5 == 5.0."""
-    there, new = vars(entry.fault) | {"apply_to": entry.apply_to}, vars(fault) | {"apply_to": fault.acts_on}
+    there, new = _said(entry.fault), _said(fault)
     return there == new and all(type(there[name]) is type(value) for name, value in new.items())
+
+
+def _said(fault: Fault) -> dict[str, Any]:
+    """Return what a fault says, not what has been worked out from it meanwhile."""
+    return {name: getattr(fault, name) for name in type(fault).model_fields} | {"apply_to": fault.acts_on}
 
 
 def window_of(fault: Fault, round_seconds: float | None, base: int = 0) -> Window | None:

@@ -4,7 +4,8 @@ A fault type is one file with one class: the model of what a user writes, and wh
 the admin endpoint, `edgefw delay`, the simulator and the broker all use the class itself. It says
 
 - what it `adds` to a delay, when it `holds` back to, and what it `takes` for good, of messages it acts on;
-- what it may say under which clock (`check`), and the most that it can add (`most`, `declared`).
+- what it may say under which clock (`check`), and the most that it can add (`most`, `declared`);
+- `examples` of it, for readers of its page and for the tests that every type has to pass.
 
 Everything is a pure function of the round and of numbers drawn for it: nothing remembers what it did.
 """
@@ -17,21 +18,26 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple,
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, ConfigDict, Field, NonNegativeInt
 
 from edgefw.delays.agents import Agents
-from edgefw.delays.schema import Variant, counted_schema
+from edgefw.delays.schema import Variant, counted_schema, not_null
 from edgefw.delays.strict import NAME, Strict, check_name
-from edgefw.delays.units import Counted, Length, When, format_duration
+from edgefw.delays.units import LONGEST, Counted, Length, When, format_duration, nearest
 from edgefw.errors import InputError
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
     from edgefw.delays.draws import SomeRounds, Stream
     from edgefw.delays.link_id import LinkId
 
 ApplyTo = Literal["new", "pending"]
 Window = tuple[int, int | None]
 """Rounds, [start, stop); stop None = no end."""
+
+Seed = Annotated[NonNegativeInt | None, Field(le=LONGEST, description="a seed of its own for what is drawn")]
+"""Of a type that draws: others may come and go, and it draws the same."""
 
 Moments = NDArray[Any]
 """Rounds (int64, NEVER where no end is known) or moments of the clock (float64, infinite there)."""
@@ -77,9 +83,19 @@ class Axis(NamedTuple):
         return max(1, in_rounds(name, amount, self.round_seconds))
 
 
+def _as_written(schema: dict[str, Any], model: type[Any]) -> None:
+    """Say that a type is always written, and show its examples."""
+    schema["properties"]["type"].pop("default", None)
+    schema["required"] = ["type", *schema.get("required", ())]
+    schema["examples"] = list(model.examples)
+
+
 class Fault(Strict):
     """What all faults have in common."""
 
+    model_config = ConfigDict(json_schema_extra=_as_written)
+
+    examples: ClassVar[tuple[dict[str, Any], ...]] = ()  # as a scenario writes it, for each of its clocks
     acts_on_by_default: ClassVar[ApplyTo] = "new"
     about_releases: ClassVar[bool] = (
         False  # its window is about when messages come, not about when they were sent
@@ -95,7 +111,7 @@ class Fault(Strict):
         description="to speak of it later; its place (delays-0) if left out",
         json_schema_extra={"pattern": NAME},
     )
-    agents: Agents = "all"
+    agents: Agents = Field(default="all", description="on whose links it is")
     apply_to: ApplyTo | None = Field(
         default=None,
         description="new: feedback that is submitted while it is there; pending: all that is held while it "
@@ -181,12 +197,18 @@ class Fault(Strict):
     @classmethod
     def variants(cls, clock: str) -> list[Variant]:
         """Return the ways to write what a type has of its own, under a clock."""
-        own = [name for name in cls.model_fields if name not in Fault.model_fields]
+        own = cls.own_fields()
         counted, schema = counted_fields(cls), cls.model_json_schema()["properties"]
         properties = {
-            name: counted_schema(counted[name], clock) if name in counted else schema[name] for name in own
+            name: counted_schema(counted[name], clock) if name in counted else not_null(schema[name])
+            for name in own
         }
-        return [Variant(properties, [name for name in own if cls.model_fields[name].is_required()])]
+        return [Variant(properties, [name for name, field in own.items() if field.is_required()])]
+
+    @classmethod
+    def own_fields(cls) -> dict[str, FieldInfo]:
+        """Return the fields that a type has beside those of every fault."""
+        return {name: field for name, field in cls.model_fields.items() if name not in Fault.model_fields}
 
     def counted(self) -> list[tuple[str, float, Counted]]:
         """Return the fields that count rounds or time and are given: name, value, and what they may be."""
@@ -238,6 +260,16 @@ def _check_unit(name: str, value: float, counted: Counted, clock: str) -> None:
         )
     if clock == "rounds" and not counted.mixed and value < counted.least:
         raise InputError(f"{name} is {value}: a delay in rounds is at least 1 (1 = no delay)", name)
+
+
+def level_added(level: NDArray[np.float64], clock: str) -> NDArray[Any]:
+    """Return what a delay of this level adds: seconds, or rounds less the one that is no delay."""
+    return level if clock == "wall" else nearest(level) - 1
+
+
+def rounds_added(delay: float, rules: Rules) -> float:
+    """Return how many rounds a delay in the clock's own unit adds, by the pace (or rounds of a second)."""
+    return delay - 1 if rules.clock == "rounds" else delay / (rules.round_seconds or 1.0)
 
 
 def in_rounds(name: str, amount: float, round_seconds: float | None) -> int:

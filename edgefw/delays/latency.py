@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
 
 from edgefw.delays.drawn import Drawn, Trace
+from edgefw.delays.fault import rounds_added
 from edgefw.delays.schema import DURATION
-from edgefw.delays.units import Duration
+from edgefw.delays.units import Duration, parse_duration
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,14 +22,20 @@ if TYPE_CHECKING:
 class Latency(Drawn):
     """Feedback comes late by a time (wall clock)."""
 
-    adds_time: ClassVar[bool] = True
-    clocks: ClassVar[tuple[str, ...]] = ("wall",)
-    base: ClassVar[str] = "latency"
-    none: ClassVar[int] = 0
+    adds_time = True
+    clocks = ("wall",)
+    base = "latency"
+    none = 0
+    value = "a time with its unit, such as 750ms"
+    examples = (
+        {"type": "latency", "latency": "750ms"},
+        {"type": "latency", "latency": "2s", "jitter": "1s", "distribution": "pareto", "agents": [3]},
+        {"type": "latency", "trace": ["100ms", "2s", "300ms"]},
+    )
 
     type: Literal["latency"] = "latency"
-    latency: Duration = 0.0
-    jitter: Duration = 0.0
+    latency: Duration = Field(default=0.0, description="how late")
+    jitter: Duration = Field(default=0.0, description="how far that varies")
     trace: Trace[Duration] = None
 
     def adds(self, seen: Seen, clock: str) -> NDArray[np.float64]:  # noqa: ARG002 - seconds, as it is drawn
@@ -35,7 +44,16 @@ class Latency(Drawn):
 
     def declared(self, rules: Rules, window: Window | None) -> float:  # noqa: ARG002 - whenever it acts
         """Return latency + jitter: the most of a uniform one; others have no most, but this as their size."""
-        return (self.latency + self.jitter) / (rules.round_seconds or 1.0)
+        return rounds_added(self.latency + self.jitter, rules)
+
+    @classmethod
+    def read(cls, text: str) -> str | None:
+        """Return the text itself, if it is a time."""
+        try:
+            parse_duration(text)
+        except ValueError:
+            return None
+        return text
 
     @classmethod
     def _schemas(cls) -> tuple[Schema, Schema]:

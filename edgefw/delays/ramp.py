@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
-from edgefw.delays.fault import Fault
-from edgefw.delays.units import Delay, Step, completed, nearest
+from edgefw.delays.fault import Fault, level_added, rounds_added
+from edgefw.delays.units import Delay, Step, completed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,14 +24,18 @@ class Ramp(Fault):
     the first one if it is older than the ramp.
     """
 
-    adds_time: ClassVar[bool] = True
-    climbs: ClassVar[bool] = True
+    adds_time = True
+    climbs = True
+    examples = (
+        {"type": "ramp", "start": "0s", "stop": "2s", "step": "500ms", "interval": "5s"},
+        {"type": "ramp", "start": 1, "stop": 9, "step": 2, "interval": 20},
+    )
 
     type: Literal["ramp"] = "ramp"
-    start: Delay
-    stop: Delay
-    step: Step
-    interval: Step
+    start: Delay = Field(description="the delay with which it begins")
+    stop: Delay = Field(description="the delay with which it ends, higher or lower")
+    step: Step = Field(description="how much it changes at a time")
+    interval: Step = Field(description="how long it stays as it is")
 
     def level(self, elapsed: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the delay after each elapsed time.
@@ -45,8 +50,7 @@ class Ramp(Fault):
 
     def adds(self, seen: Seen, clock: str) -> NDArray[Any]:
         """Return its level: seconds, or rounds less the one that is no delay."""
-        level = self.level(seen.elapsed)
-        return level if clock == "wall" else nearest(level) - 1
+        return level_added(self.level(seen.elapsed), clock)
 
     def most(self, rules: Rules, window: Window | None) -> int:  # noqa: ARG002 - wherever it begins
         """Return the higher one of its ends, less 1."""
@@ -54,5 +58,4 @@ class Ramp(Fault):
 
     def declared(self, rules: Rules, window: Window | None) -> float:  # noqa: ARG002 - wherever it begins
         """Return the higher one of its ends."""
-        highest = max(self.start, self.stop)
-        return highest - 1 if rules.clock == "rounds" else highest / (rules.round_seconds or 1.0)
+        return rounds_added(max(self.start, self.stop), rules)

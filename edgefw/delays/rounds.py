@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+import re
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from edgefw.delays.drawn import Drawn, Trace
+from edgefw.delays.fault import rounds_added
 from edgefw.delays.schema import whole
 from edgefw.delays.units import MOST_ROUNDS
 
@@ -24,13 +26,19 @@ Count = Annotated[int, Field(gt=0, le=MOST_ROUNDS)]
 class Rounds(Drawn):
     """Feedback comes in round s + rounds - 1 (rounds clock): 1 is no delay."""
 
-    clocks: ClassVar[tuple[str, ...]] = ("rounds",)
-    base: ClassVar[str] = "rounds"
-    none: ClassVar[int] = 1
+    clocks = ("rounds",)
+    base = "rounds"
+    none = 1
+    value = "a whole number of rounds, 1 or more"
+    examples = (
+        {"type": "rounds", "rounds": 20},
+        {"type": "rounds", "rounds": 12, "jitter": 9, "agents": {"draw": 2}},
+        {"type": "rounds", "trace": [1, 5, 2]},
+    )
 
     type: Literal["rounds"] = "rounds"
-    rounds: Count = 1
-    jitter: int = Field(default=0, ge=0, le=MOST_ROUNDS)
+    rounds: Count = Field(default=1, description="how late: 1 is no delay")
+    jitter: int = Field(default=0, ge=0, le=MOST_ROUNDS, description="how far that varies")
     trace: Trace[Count] = None
 
     def adds(self, seen: Seen, clock: str) -> NDArray[np.int64]:  # noqa: ARG002 - it has one alone
@@ -44,7 +52,12 @@ class Rounds(Drawn):
 
     def declared(self, rules: Rules, window: Window | None) -> float:  # noqa: ARG002 - whenever it acts
         """Return rounds + jitter less the round that is no delay: see `Latency`."""
-        return self.rounds + self.jitter - 1
+        return rounds_added(self.rounds + self.jitter, rules)
+
+    @classmethod
+    def read(cls, text: str) -> int | None:
+        """Return a number of rounds."""
+        return int(text) if re.fullmatch(r"0*[1-9][0-9]{0,15}", text) else None
 
     @classmethod
     def _schemas(cls) -> tuple[Schema, Schema]:

@@ -39,6 +39,19 @@ def whole(least: int, most: int = MOST_ROUNDS) -> Schema:
     return {"type": "integer", "minimum": least, "maximum": most}
 
 
+def not_null(schema: Schema) -> Schema:
+    """Return the schema of a field that is left out rather than null.
+
+    >>> not_null({"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None, "title": "Seed"})
+    {'type': 'integer', 'title': 'Seed'}
+    """
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    if len(kinds) == len(schema.get("anyOf", ())):
+        return schema
+    rest = {name: value for name, value in schema.items() if name not in {"anyOf", "default"}}
+    return (kinds[0] if len(kinds) == 1 else {"anyOf": kinds}) | rest
+
+
 def counted_schema(counted: Counted, clock: str) -> Schema:
     """Return the schema of a field that counts rounds or time."""
     rounds = whole(counted.least)

@@ -168,7 +168,7 @@ def _apply(document: dict[str, Any], override: str) -> None:
         if isinstance(place, dict) and place.get(part) is None:
             place[part] = [] if parts[depth + 1].isdecimal() else {}  # a section that was left out
         place = place[key]
-    place[_key(place, parts[:-1], parts[-1], override)] = _parse_value(text, override)
+    place[_key(place, parts[:-1], parts[-1], override)] = parse_value(text, f"--set {override}")
 
 
 def _key(place: Any, above: Sequence[str], part: str, override: str) -> int | str:
@@ -189,8 +189,9 @@ def _key(place: Any, above: Sequence[str], part: str, override: str) -> int | st
     return int(part)
 
 
-def _parse_value(text: str, override: str) -> Any:
+def parse_value(text: str, written: str) -> Any:
+    """Return the value of a field that is `written` on the command line: it is read as YAML."""
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - it is a SafeLoader
     except (yaml.YAMLError, ValueError):
-        raise InputError(f"--set {override}: {text!r} is not valid YAML") from None
+        raise InputError(f"{written}: {text!r} is not valid YAML") from None

@@ -2,11 +2,8 @@
 
 An algorithm cannot know the future, so no rate looks at a delay that was drawn, or at what will be dropped.
 The delay d that a rate reckons with is `algorithm.delay_bound`. Where that is left out, a lone learner and
-the theorems' schedule take what the faults on a link declare, added up:
-
-- `rounds` and `latency`: the base plus `jitter`, also where the distribution has no largest value;
-- `ramp`: the higher one of its ends; `blackout`: its length;
-- `drop`, `adversary`, a trace, a blackout without end: nothing.
+the theorems' schedule take what the faults on a link declare, added up: each type says what that is
+(`Fault.declared`), a base plus its jitter, say, and nothing where it is not known beforehand.
 """
 
 from __future__ import annotations

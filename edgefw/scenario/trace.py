@@ -7,25 +7,23 @@ does a first line that holds no value: a header.
 from __future__ import annotations
 
 import csv
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefw.delays.drawn import LONGEST_TRACE
-from edgefw.delays.units import parse_duration
+from edgefw.delays.drawn import LONGEST_TRACE, Drawn
+from edgefw.delays.registry import TYPES
 from edgefw.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-_COUNT = re.compile(r"0*[1-9][0-9]{0,15}")
-KINDS = {"latency": "a time with its unit, such as 750ms", "rounds": "a whole number of rounds, 1 or more"}
+_DRAWN = {name: each for name, each in TYPES.items() if issubclass(each, Drawn)}
 
 
 def read_trace(path: str | Path, kind: str) -> list[Any]:
     """Return the values of a trace file as a scenario writes them: texts of a latency, numbers of rounds.
 
-    `kind` is the type of fault that it is for, latency or rounds.
+    `kind` is the type of fault that it is for.
     """
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as lines:
@@ -37,7 +35,7 @@ def read_trace(path: str | Path, kind: str) -> list[Any]:
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         raise InputError(f"cannot read {path} ({getattr(error, 'strerror', None) or error})") from None
     if not values:
-        raise InputError(f"{path} holds no value: write {KINDS[kind]}, one a line")
+        raise InputError(f"{path} holds no value: write {_DRAWN[kind].value}, one a line")
     return values
 
 
@@ -53,15 +51,29 @@ def resolve_traces(document: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     return resolved
 
 
-def _resolved(fault: Any, place: str, folder: Path) -> Any:
+def resolve_trace(fault: Any, folder: Path) -> Any:
     """Return a fault, its trace read; what is not a fault with a file is left to whoever validates it."""
-    named = isinstance(fault, dict) and isinstance(fault.get("trace"), str)
-    if not named or fault.get("type") not in tuple(KINDS):  # a tuple: a type may be anything, also a list
+    if not isinstance(fault, dict) or fault.get("type") not in tuple(_DRAWN):  # a type may be a list, too
         return fault
+    if isinstance(own := fault.get("attributes"), dict):
+        return {**fault, "attributes": _with_values(own, fault["type"], folder)}
+    return _with_values(fault, fault["type"], folder)
+
+
+def _with_values(own: dict[str, Any], kind: str, folder: Path) -> dict[str, Any]:
+    if not isinstance(name := own.get("trace"), str):
+        return own
     try:
-        return {**fault, "trace": read_trace(folder / fault["trace"], fault["type"])}
+        return {**own, "trace": read_trace(folder / name, kind)}
     except InputError as error:
-        raise InputError(f"{place}.trace: {error}") from None
+        raise InputError(f"trace: {error}", "trace") from None
+
+
+def _resolved(fault: Any, place: str, folder: Path) -> Any:
+    try:
+        return resolve_trace(fault, folder)
+    except InputError as error:
+        raise error.within(place) from None
 
 
 def _values(lines: Iterable[str], source: str, kind: str) -> Iterator[Any]:
@@ -69,10 +81,10 @@ def _values(lines: Iterable[str], source: str, kind: str) -> Iterator[Any]:
     rows = csv.reader(lines, skipinitialspace=True)
     found, header = 0, False
     for text in _first_column(rows, source):
-        value = _value(text, kind)
+        value = _DRAWN[kind].read(text)
         if value is None:
             if found or header or not text[0].isalpha():
-                raise InputError(f"{source}, line {rows.line_num}: {text[:40]!r} is not {KINDS[kind]}")
+                raise InputError(f"{source}, line {rows.line_num}: {text[:40]!r} is not {_DRAWN[kind].value}")
             header = True
         elif found == LONGEST_TRACE:
             raise InputError(f"{source}, line {rows.line_num}: a trace has {LONGEST_TRACE:,} values at most")
@@ -90,14 +102,3 @@ def _first_column(rows: Any, source: str) -> Iterator[str]:
                 yield text
     except csv.Error as error:
         raise InputError(f"{source}, line {rows.line_num}: {error}") from None
-
-
-def _value(text: str, kind: str) -> Any:
-    """Return a value as a scenario writes it, None if it is none."""
-    if kind == "rounds":
-        return int(text) if _COUNT.fullmatch(text) else None
-    try:
-        parse_duration(text)
-    except ValueError:
-        return None
-    return text

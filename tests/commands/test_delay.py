@@ -16,6 +16,8 @@ from waiting import PATIENCE, until
 
 from edgefw.cli import main
 from edgefw.commands import admin_client
+from edgefw.delays.manual import clocks_of
+from edgefw.delays.registry import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -108,6 +110,39 @@ def test_set_replaces_the_fault_of_its_name_wholly(endpoint: Served, delay: Run)
     assert (said["attributes"], said["probability"], "duration" in said) == ({"latency": "2s"}, 1.0, False)
     assert endpoint.control.plan.version == first.version + 1
     assert endpoint.control.plan.entries[0].salt == first.entries[0].salt
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_set_takes_every_fault_type_by_its_fields(endpoint: Served, delay: Run, type_: str) -> None:
+    wall = [each for each in TYPES[type_].examples if "wall" in clocks_of(TYPES[type_], each)]
+    for example in wall:
+        given = {name: value for name, value in example.items() if name not in {"type", "agents"}}
+        fields = [f"{name}={json.dumps(value)}" for name, value in given.items()]
+        shown = json.loads(delay("set", "3", "--type", type_, *fields, "--name", type_, "--json"))
+        assert (shown["type"], shown["agents"], shown["name"]) == (type_, [3], type_)
+        assert given.items() <= (shown | shown["attributes"]).items()
+    assert len(endpoint.control.plan.entries) == bool(wall)
+
+
+def test_set_takes_options_with_a_type_and_a_trace_from_a_file(
+    endpoint: Served, delay: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "t.csv").write_text("1s\n2s\n")
+    delay(
+        "set", "3", "--type", "latency", f"trace={tmp_path / 't.csv'}", "--for", "30s", "--probability", "0.5"
+    )
+    (fault,) = faults(endpoint)
+    assert fault["attributes"] == {"trace": ["1s", "2s"]}
+    assert (fault["duration"], fault["probability"]) == ("30s", 0.5)
+
+
+def test_the_help_of_set_has_every_type_field_and_distribution(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["delay", "set", "--help"])
+    words = capsys.readouterr().out.split()
+    for name, type_ in TYPES.items():
+        assert {name, *type_.own_fields()} <= set(words)
+    assert "pareto," in words
 
 
 def test_set_for_the_same_time_counts_anew(endpoint: Served, delay: Run) -> None:
@@ -268,7 +303,15 @@ def test_what_a_user_can_get_wrong(endpoint: Served, refused: Run, tmp_path: Pat
     for arguments, words in (
         (("set", "x", "1s"), "an agent's number, or all"),
         (("set", "3"), "or --trace FILE"),
-        (("set", "3", "1s", "--trace", "x"), "and not both"),
+        (("set", "3", "1s", "--trace", "x"), "in one way"),
+        (("set", "3", "1s", "--type", "drop"), "in one way"),
+        (("set", "3", "--type", "rmap"), "unknown fault type 'rmap': did you mean 'ramp'?"),
+        (("set", "3", "--type", "ramp", "1s"), "write it as field=value"),
+        (("set", "3", "--type", "ramp", "strat=1s"), "unknown field of ramp 'strat': did you mean 'start'?"),
+        (("set", "3", "--type", "drop", "agents=[1]"), "unknown field of drop 'agents'"),
+        (("set", "3", "--type", "ramp", "start=[1s"), "'[1s' is not valid YAML"),
+        (("set", "3", "--type", "ramp", "start=1s"), "attributes.stop is missing: type ramp needs it"),
+        (("set", "3", "--type", "latency", "trace=nothing.csv"), "trace: there is no trace file nothing.csv"),
         (("set", "3", "--trace", str(tmp_path / "nothing.csv")), "no trace file"),
         (("set", "3", "750"), "write a time"),
         (("set", "3", "soon"), "attributes.latency"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from admin_stand_in import AGENTS, moment, rules
+from delay_plans import fault
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -187,6 +188,14 @@ def test_replacing_keeps_what_is_the_same_and_names_the_rest() -> None:
     assert new.entries[-1] is plan.entries[0]
     assert [entry.since for entry in new.entries] == [200.0] * 4 + [100.0]
     assert new.version == plan.version + 1
+
+
+def test_replacing_by_what_is_there_leaves_it_alone_whatever_was_worked_out_from_it() -> None:
+    plan = Plan(rules(), 1, (Entry(None, "a", fault("latency", latency="1s", jitter="1s"), salt=1),))
+    again = posted({"type": "latency", "latency": "1s", "jitter": "1s", "name": "a"})
+    assert edits.replace(plan, moment(), [again]) is plan
+    plan.own(0, 100.0)[0].added(1)
+    assert edits.replace(plan, moment(), [again]) is plan
 
 
 def test_replacing_by_two_of_one_name_on_a_link_is_refused() -> None:
