@@ -90,6 +90,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             items[place] = item
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuse to run where groups are without effect: tests that share an engine would not take turns."""
+    if not session.config.getoption("loadgroup", default=False):
+        return
+    for item in session.items:
+        if item.get_closest_marker("xdist_group") and "@" not in item.nodeid:
+            raise pytest.UsageError(
+                f"{item.nodeid} has a group that pytest-xdist did not see: see pyproject.toml"
+            )
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Print it after the summary; of several processes only the one that sums up has something to say."""
