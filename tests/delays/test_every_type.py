@@ -12,7 +12,7 @@ import yaml
 from admin_stand_in import rules
 
 from edgefw.delays.body import COMMON, fault_body, read_fault
-from edgefw.delays.dues import Batch, round_dues, wall_dues
+from edgefw.delays.dues import Batch, round_dues, steady_due, wall_dues
 from edgefw.delays.entry import Entry, same_fault
 from edgefw.delays.manual import clocks_of
 from edgefw.delays.plan import Plan, plan_from_json, plan_to_json
@@ -106,6 +106,16 @@ def test_any_rounds_in_any_order_are_treated_as_each_alone(clock: str, example: 
         return list(zip(found.due.tolist(), found.dropped.tolist(), strict=True))
 
     assert dues(shuffled) == [dues(np.array([s]))[0] for s in shuffled]
+
+
+@every_case
+def test_the_short_way_for_what_is_steady_gives_the_same(clock: str, example: dict[str, Any]) -> None:
+    plan = scenario_plan(scenario(clock, {**example, "agents": "all"}))
+    own, later, steady = plan.own(0, START), plan.later(0, START), TYPES[example["type"]].steady
+    for s in range(1, T + 1) if clock == "wall" else ():
+        one = Batch(np.array([s]), np.array([START + s]), np.zeros(1))
+        found = wall_dues(own, later, one, plan.rules, now=START + s, start=START, ended=False).due[0]
+        assert steady_due(own, later, s, START + s) == (found if steady else None)
 
 
 @every_case
