@@ -9,6 +9,7 @@ from pydantic import Field
 from edgefw.delays.adversary import Adversary
 from edgefw.delays.blackout import Blackout
 from edgefw.delays.drop import Drop
+from edgefw.delays.gilbert_elliott import GilbertElliott
 from edgefw.delays.latency import Latency
 from edgefw.delays.ramp import Ramp
 from edgefw.delays.rounds import Rounds
@@ -22,6 +23,7 @@ AnyFault = Annotated[
     | Blackout
     | Ramp
     | Drop
+    | GilbertElliott
     | Adversary,
     Field(discriminator="type"),
 ]  # fmt: skip
