@@ -130,12 +130,19 @@ def identity(setup: Setup, run: str = "run") -> str:
 
 
 async def report_all(address: str, digest: str, agent: int, rounds: Sequence[Sequence[Played]]) -> list[Any]:
-    """Report an agent's part of some rounds and return all answers."""
+    """Report an agent's part of some rounds and return the last answer to each, by round.
+
+    An observer that concludes meanwhile answers the last round once more, in between.
+    """
     async with grpc.aio.insecure_channel(address) as channel:
         reporter = await Reporter(channel, agent, digest).open()
         await reporter.report(*(play_report(played[agent]) for played in rounds))
         await reporter.call.done_writing()
-        return await reporter.answers(len(rounds))
+        answers: dict[int, Any] = {}
+        while len(answers) < len(rounds):
+            (answer,) = await reporter.answers(1)
+            answers[answer.round] = answer
+        return [answers[t] for t in sorted(answers)]
 
 
 async def report_network(address: str, setup: Setup, rounds: Sequence[Sequence[Played]]) -> list[list[Any]]:
