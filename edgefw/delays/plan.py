@@ -64,25 +64,19 @@ class Plan:
         """Return the faults on a link that act on whatever is pending while this plan is in force."""
         return self._on_link(agent, start, "pending")
 
-    def _faults(self, agent: int, start: float | None, apply_to: str) -> tuple[OnLink, ...]:
-        faults = [
-            entry.on_link(self.rules, agent, start)
-            for entry in self.entries
-            if entry.concerns(agent) and entry.apply_to == apply_to
-        ]
-        if apply_to == "pending" and agent in self.disabled:
-            faults.append(_disabled(self.rules, agent))
-        return tuple(faults)
-
     def _on_link(self, agent: int, start: float | None, apply_to: str) -> tuple[OnLink, ...]:
         which = agent, start, apply_to
         if which not in self._links:
-            self._links[which] = self._faults(agent, start, apply_to)
+            there = (entry for entry in self.entries if entry.concerns(agent) and entry.apply_to == apply_to)
+            faults = [entry.on_link(self.rules, agent, start) for entry in there]
+            if apply_to == "pending" and agent in self.disabled:
+                faults.append(_disabled(self.rules, agent))
+            self._links[which] = tuple(faults)
         return self._links[which]
 
     def check(self) -> None:
         """Refuse entries that this run cannot have: an InputError says which and why."""
-        self._check_size()
+        self.check_size()
         seen: set[Key] = set()
         for agent in (*self.disabled, *(entry.agent or 0 for entry in self.entries)):
             if not 0 <= agent < self.rules.agents:
@@ -96,7 +90,8 @@ class Plan:
             except InputError as error:
                 raise error.within(entry.name) from None
 
-    def _check_size(self) -> None:
+    def check_size(self) -> None:
+        """Refuse more than a plan may hold. What is edited needs no other check: each fault had its own."""
         if len(self.entries) > MOST_FAULTS:
             raise InputError(
                 f"the delay plan has {len(self.entries)} faults, counted by agent: at most {MOST_FAULTS} are "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from admin_stand_in import AGENTS, Served, served
+from admin_stand_in import AGENTS, Served, fault_view, served
 from waiting import PATIENCE, until
 
 from edgefw.cli import main
@@ -68,8 +68,6 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def faults(endpoint: Served) -> list[dict[str, Any]]:
-    from edgefw.services.broker.admin.views import fault_view  # noqa: PLC0415
-
     return [fault_view(entry) for entry in endpoint.control.plan.entries]
 
 

@@ -6,7 +6,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from admin_stand_in import AGENTS, moment, rules
+from admin_stand_in import AGENTS, fault_view, moment, rules
 from delay_plans import fault
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +17,6 @@ from edgefw.delays.entry import Entry
 from edgefw.delays.plan import MOST_FAULTS, Plan
 from edgefw.delays.refusals import ExistsError, UnknownError
 from edgefw.errors import EdgefwError, InputError
-from edgefw.services.broker.admin.views import fault_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable

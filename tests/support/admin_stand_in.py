@@ -12,6 +12,7 @@ import uvloop
 from prometheus_client import CollectorRegistry, Counter
 from waiting import PATIENCE
 
+from edgefw.delays.body import fault_body
 from edgefw.delays.fault import Rules
 from edgefw.delays.link_id import feedback_links
 from edgefw.delays.plan import Moment, Plan
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
+    from edgefw.delays.entry import Entry
     from edgefw.services.broker.admin.connection import Bounds
 
 AGENTS = 8
@@ -38,6 +40,11 @@ def rules(clock: str = "wall", *, round_seconds: float | None = 0.25) -> Rules:
 def moment(now: float = 100.0, t: int = 5) -> Moment:
     """Return a moment at which every link has submitted round t."""
     return Moment(now, (t,) * AGENTS)
+
+
+def fault_view(entry: Entry) -> dict[str, Any]:
+    """Return a fault as it is shown, with the agents whose links it is on."""
+    return {"agents": "all" if entry.agent is None else [entry.agent], **fault_body(entry)}
 
 
 class StandIn:

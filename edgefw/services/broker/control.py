@@ -88,7 +88,7 @@ class Control:
         plan = edit(self._proposed, self._hold.moment(loop_time()))
         if plan is self._proposed:
             return plan
-        plan.check()
+        plan.check_size()
         check_limits(plan, self._hold.limits)
         self._proposed, failures = plan, self._failures
         try:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
 
 COUNT: Schema = {"type": "integer", "minimum": 0}
-LINK_FIELDS = ("pending", "due", "accepted", "delivered")
 
 
 def described(schema: Schema, text: str) -> Schema:

@@ -87,11 +87,6 @@ def link_view(link: LinkState, clock: str) -> dict[str, Any]:
     }
 
 
-def fault_view(entry: Entry) -> dict[str, Any]:
-    """Return a fault as it is shown, with the agents whose links it is on."""
-    return {"agents": "all" if entry.agent is None else [entry.agent], **fault_body(entry)}
-
-
 class Shown:
     """Faults as JSON. Each is made once for as long as it is there: it may be shown with every link."""
 
