@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,8 @@ def _same_everywhere(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pyt
         patch.setenv("HOME", str(home))
         patch.setenv("XDG_DATA_DIRS", str(home / "share"))
         patch.setenv("MPLCONFIGDIR", str(fonts))
+        # What a shell puts into the background has SIGINT ignored, and so has all that it starts.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         yield
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,13 +16,16 @@ from hypothesis import HealthCheck, settings
 from edgefw.problem.datasets import PUBLISHED, locate
 
 HANGS = """
-import asyncio, threading, pytest
+import asyncio, signal, threading, pytest
 
 def test_in_a_loop():
     asyncio.run(asyncio.Event().wait())
 
 def test_in_a_thread():
     threading.Event().wait()
+
+def test_interrupts():
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 @pytest.mark.slow
 def test_slow(request):
@@ -30,6 +34,11 @@ def test_slow(request):
 NAMES = [f"test_{number}" for number in range(20)]
 SHUFFLED = "".join(f"def {name}(): pass\n" for name in NAMES)
 STORY = f"import pytest\npytestmark = pytest.mark.in_order\n{SHUFFLED}"
+
+
+def _in_the_background() -> None:
+    """Do as a shell does to what is started with `&`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +58,14 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> str:
         text=True,
         check=False,
         timeout=100,
+        preexec_fn=_in_the_background,
     )
     assert done.returncode == 1, done.stdout + done.stderr
     return done.stdout
 
 
 def test_a_hang_fails_within_its_limit_and_the_others_go_on(told: str) -> None:
-    assert "2 failed, 41 passed" in told
+    assert "2 failed, 42 passed" in told
     assert told.count("Failed: Timeout (>1.0s)") >= 2
 
 

@@ -80,6 +80,12 @@ def dump_brief(scenario: Scenario) -> str:
     changed = scenario.model_dump(mode="json", exclude_defaults=True)
     for section in ("network", "data", "problem", "algorithm", "clock", "pace"):
         changed[section] = whole[section]
+    for section in {
+        "delays",
+        "events",
+    } & changed.keys():  # a fault's type is its class's default, yet never left out
+        faults = zip(whole[section], changed[section], strict=True)
+        changed[section] = [{"type": fault["type"]} | brief for fault, brief in faults]
     content = {key: changed[key] for key in whole if key in changed}
     text: str = yaml.dump(content, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=1000)
     return text
