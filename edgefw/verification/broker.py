@@ -181,11 +181,19 @@ class BrokerAgain:
         self.dropped |= {(agent, s) for s in rounds}
 
     def _due_by(self, moment: int) -> dict[Key, int]:
-        """Take out what is due by a moment (wall clock), with its due times."""
+        """Take out what is due by a moment (wall clock), with its due times.
+
+        Not what a killed broker has released, seen or unseen, and another has accepted again: its agent may
+        have had it by then, and have acknowledged it before it was due once more.
+        """
         if not isinstance(self.hold, WallHold):
             return {}
-        released = self.hold.release(self._at(moment))
-        return {(held.agent, held.round): self._real(held.due) for held in released}
+        due = {(held.agent, held.round): held.due for held in self.hold.release(self._at(moment))}
+        return {
+            key: self._real(when)
+            for key, when in due.items()
+            if key not in self.lost and key not in self.released
+        }
 
     def _none_left_behind(self) -> None:
         """Refuse that something is still there which was due earlier than what was released."""
