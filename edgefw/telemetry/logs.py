@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 
@@ -12,4 +13,11 @@ def start_logging(service: str, level: int = logging.INFO) -> None:
     handler.setFormatter(
         logging.Formatter(f"%(asctime)s.%(msecs)03d {service} %(levelname)s %(message)s", "%H:%M:%S")
     )
+    handler.addFilter(_is_worth_a_line)
     logging.basicConfig(level=level, handlers=[handler], force=True)
+
+
+def _is_worth_a_line(record: logging.LogRecord) -> bool:
+    """Whether a record is news: gRPC calls it an error that a call was cancelled while it ended."""
+    cancelled = record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError)
+    return not (cancelled and record.name.startswith("grpc."))

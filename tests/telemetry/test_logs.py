@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from typing import TYPE_CHECKING
@@ -43,3 +44,12 @@ def test_whoever_starts_again_does_not_say_everything_twice(capsys: pytest.Captu
     logging.getLogger("edgefw").debug("here")
     (line,) = capsys.readouterr().err.splitlines()
     assert re.fullmatch(LINE, line)
+
+
+def test_a_call_that_was_cancelled_is_no_error_whatever_grpc_says(capsys: pytest.CaptureFixture[str]) -> None:
+    start_logging("agent-3")
+    for error in (asyncio.CancelledError(), RuntimeError("a bug")):
+        logging.getLogger("grpc._cython.cygrpc").error("not handled", exc_info=error)
+    err = capsys.readouterr().err
+    assert err.count("not handled") == 1
+    assert "RuntimeError: a bug" in err
