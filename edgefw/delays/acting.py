@@ -26,6 +26,7 @@ Span = tuple[float, float]
 """Moments, [begin, end); either may be infinite."""
 
 ALWAYS: Span = (-math.inf, math.inf)
+UNKNOWN = np.zeros(0)  # how long ago a fault began, for one that does not ask
 BLOCK = 64  # rounds whose amounts are drawn together: one costs as much as all of them
 
 
@@ -84,7 +85,7 @@ class OnLink:
         return float(self._ahead[block][place])
 
     def _block(self, rounds: NDArray[np.int64]) -> NDArray[np.float64]:
-        amounts = self.fault.adds(self.sees(rounds, np.zeros(len(rounds))), self.rules.clock)
+        amounts = self.fault.adds(self.sees(rounds, UNKNOWN), self.rules.clock)
         return np.where(self.meets(rounds), 0.0 if amounts is None else amounts, 0.0)
 
 

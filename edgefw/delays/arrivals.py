@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgefw.delays.acting import Acting, OnLink, acting, added, dropped, released
+from edgefw.delays.acting import UNKNOWN, Acting, OnLink, acting, added, dropped, released
 from edgefw.delays.fault import Axis
 from edgefw.delays.units import LONGEST, NEVER, completed
 
@@ -84,6 +84,8 @@ def _cuts(later: Iterable[OnLink]) -> list[int]:
 
 def _elapsed(each: OnLink, rounds: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return how long each round comes after the fault's first, in the clock's unit; at least 0."""
+    if not each.fault.climbs:
+        return UNKNOWN
     since = np.maximum(rounds - (each.first or 1), 0).astype(np.float64)
     return since if each.rules.clock == "rounds" else since * (each.rules.round_seconds or 1.0)
 

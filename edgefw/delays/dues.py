@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgefw.delays.acting import Acting, OnLink, acting, added, dropped, released
+from edgefw.delays.acting import UNKNOWN, Acting, OnLink, acting, added, dropped, released
 from edgefw.delays.arrivals import arrivals
 from edgefw.delays.fault import Axis, Rules
 from edgefw.delays.units import LONGEST, NEVER
@@ -134,6 +134,8 @@ def _on_held(later: Iterable[OnLink], batch: Batch, now: float) -> list[Acting]:
 
 def _elapsed(each: OnLink, batch: Batch) -> NDArray[np.float64]:
     """Return the seconds since a fault's beginning: real ones, unless it begins with a round."""
+    if not each.fault.climbs:
+        return UNKNOWN
     length = each.rules.round_seconds
     if each.window is not None and length is not None:
         return np.maximum(batch.rounds - each.first, 0) * length

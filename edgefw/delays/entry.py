@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from edgefw.delays.acting import OnLink, Span
 from edgefw.delays.draws import Stream
-from edgefw.delays.fault import ApplyTo, Axis, Fault, Rules, Window, in_rounds, in_seconds
+from edgefw.delays.fault import ApplyTo, Axis, Fault, Rules, Window
+from edgefw.delays.units import in_rounds, in_seconds
 from edgefw.errors import InputError
 
 if TYPE_CHECKING:

@@ -23,7 +23,16 @@ from pydantic import AfterValidator, ConfigDict, Field, NonNegativeInt
 from edgefw.delays.agents import Agents
 from edgefw.delays.schema import Variant, counted_schema, not_null
 from edgefw.delays.strict import NAME, Strict, check_name
-from edgefw.delays.units import LONGEST, Counted, Length, When, format_duration, nearest
+from edgefw.delays.units import (
+    LONGEST,
+    Counted,
+    Length,
+    When,
+    format_duration,
+    in_rounds,
+    in_seconds,
+    nearest,
+)
 from edgefw.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,7 +72,7 @@ class Seen(NamedTuple):
     """Messages of one link as a fault on it sees them, (m,) each."""
 
     rounds: SomeRounds
-    elapsed: NDArray[np.float64]  # since the fault began, in the clock's unit; 0 for what is older
+    elapsed: NDArray[np.float64]  # of one that climbs: since it began, in the clock's unit, at least 0
     ranks: NDArray[np.float64] | None  # of their norms on the link, in [0, 1]; None where nobody knows
     stream: Stream  # the numbers that the fault draws
 
@@ -270,28 +279,3 @@ def level_added(level: NDArray[np.float64], clock: str) -> NDArray[Any]:
 def rounds_added(delay: float, rules: Rules) -> float:
     """Return how many rounds a delay in the clock's own unit adds, by the pace (or rounds of a second)."""
     return delay - 1 if rules.clock == "rounds" else delay / (rules.round_seconds or 1.0)
-
-
-def in_rounds(name: str, amount: float, round_seconds: float | None) -> int:
-    """Return an amount in rounds: it is one already (an int), or a time, divided by a round's."""
-    if isinstance(amount, int):
-        return amount
-    if round_seconds is None:
-        raise InputError(
-            f"{name} is a time, which needs rounds of a known length: set pace=250ms, say, or write rounds",
-            name,
-        )
-    return int(np.floor(amount / round_seconds + 1e-9))
-
-
-def in_seconds(name: str, amount: float, round_seconds: float | None) -> float:
-    """Return an amount in seconds: it is one already, unless it is a number of rounds (an int)."""
-    if not isinstance(amount, int):
-        return amount
-    if round_seconds is None:
-        raise InputError(
-            f"{name} is {amount} rounds, and rounds have no fixed length: "
-            f"set pace (pace: 250ms), or give a time ({name}: 10s)",
-            name,
-        )
-    return amount * round_seconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from decimal import Decimal
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, PlainSerializer, PlainValidator, WithJsonSchema
+
+from edgefw.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,6 +117,31 @@ def completed(amount: NDArray[np.float64], unit: float) -> NDArray[np.int64]:
 def nearest(amount: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the nearest whole numbers (halves upwards), at least 1 and at most LONGEST."""
     return np.clip(np.floor(amount + 0.5), 1, LONGEST).astype(np.int64)
+
+
+def in_rounds(name: str, amount: float, round_seconds: float | None) -> int:
+    """Return an amount in rounds: it is one already (an int), or a time, divided by a round's."""
+    if isinstance(amount, int):
+        return amount
+    if round_seconds is None:
+        raise InputError(
+            f"{name} is a time, which needs rounds of a known length: set pace=250ms, say, or write rounds",
+            name,
+        )
+    return math.floor(amount / round_seconds + SLACK)
+
+
+def in_seconds(name: str, amount: float, round_seconds: float | None) -> float:
+    """Return an amount in seconds: it is one already, unless it is a number of rounds (an int)."""
+    if not isinstance(amount, int):
+        return amount
+    if round_seconds is None:
+        raise InputError(
+            f"{name} is {amount} rounds, and rounds have no fixed length: "
+            f"set pace (pace: 250ms), or give a time ({name}: 10s)",
+            name,
+        )
+    return amount * round_seconds
 
 
 TIME = {"type": "string", "pattern": r"^\d+(\.\d+)?(us|ms|s|m|h)$", "examples": ["750ms", "2s"]}

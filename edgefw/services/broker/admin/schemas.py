@@ -65,10 +65,9 @@ class Faults:
         """Return the schema of a change; null removes a field."""
         common = self._common(None, agents=False)
         del common["name"]
-        own = {
-            name: schema for each in self._variants().values() for p, _ in each for name, schema in p.items()
+        own: dict[str, Schema] = {
+            name: {} for each in self._variants().values() for p, _ in each for name in p
         }
-        own = {name: {} for name in own}
         nested = closed({**_nullable(common), "attributes": {"type": ["object", "null"]}})
         text = (
             "merged into the fault (RFC 7396), nested or flat: null removes; the result must be a valid fault"
