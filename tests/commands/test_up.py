@@ -14,8 +14,8 @@ import termios
 from functools import partial
 from pathlib import Path
 
-import psutil
 import pytest
+from living import alive
 from waiting import PATIENCE, until
 
 from edgefw.records import AgentSummary, Summary
@@ -120,7 +120,7 @@ class Up:
 
     def left(self) -> list[int]:
         pids = [int(line.split()[2]) for line in self.lines("up")]
-        return [pid for pid in pids if psutil.pid_exists(pid)]
+        return alive(pids)
 
     def lines(self, event: str) -> list[str]:
         lines = self.diary.read_text().splitlines() if self.diary.exists() else []

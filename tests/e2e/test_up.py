@@ -9,7 +9,7 @@ import urllib.request
 from typing import TYPE_CHECKING
 
 import pytest
-from emulated import alive
+from living import alive
 from waiting import PATIENCE, until
 
 from edgefw.services.network.scrape import parse

@@ -31,11 +31,6 @@ SMALL: Mapping[str, object] = {
 }
 
 
-def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """Return those that still run; one that only waits to be collected by its parent does not."""
-    return [p for p in processes if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
-
-
 class Emulated:
     """A run of the real services; `fields` are those of the scenario that differ from `SMALL`."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from living import alive
 from waiting import PATIENCE, eventually, until
 
 from edgefw.services.network import supervisor as module
@@ -61,12 +62,6 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
         yield Bench(tmp_path, places)
 
 
-def _alive(pids: list[int]) -> list[int]:
-    return [
-        pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    ]
-
-
 def test_services_stop_in_the_reverse_order_of_their_groups(bench: Bench) -> None:
     async def scenario(supervisor: Supervisor) -> None:
         await supervisor.start([bench.command("broker", lasting=True)])
@@ -81,7 +76,7 @@ def test_services_stop_in_the_reverse_order_of_their_groups(bench: Bench) -> Non
     down = bench.events("down")
     assert set(down[:2]) == {"agent-0", "agent-1"}
     assert down[2:] == ["observer", "broker"]
-    assert not _alive(bench.pids())
+    assert not alive(bench.pids())
 
 
 def test_a_dead_child_is_named_with_its_code_and_last_lines(bench: Bench) -> None:
@@ -103,7 +98,7 @@ def test_a_death_that_nobody_waited_for_is_noticed_later(bench: Bench) -> None:
     async def scenario(supervisor: Supervisor) -> None:
         await supervisor.start([bench.command("agent-0", "dies")])
         await supervisor.ready(READY)
-        await eventually(lambda: not _alive(bench.pids()))
+        await eventually(lambda: not alive(bench.pids()))
         await supervisor.wait(READY)
 
     with pytest.raises(ServiceError, match="agent-0 ended with exit code 3"):
@@ -176,7 +171,7 @@ def test_a_service_that_does_not_get_ready_is_named(bench: Bench, trait: str) ->
 
     with pytest.raises(ServiceError, match=r"not ready after 0.5 s: agent-1; of agent-1, its last lines"):
         bench.run(scenario)
-    assert not _alive(bench.pids())
+    assert not alive(bench.pids())
 
 
 def test_one_that_ignores_sigterm_is_killed_with_all_that_it_started(
@@ -192,7 +187,7 @@ def test_one_that_ignores_sigterm_is_killed_with_all_that_it_started(
     with pytest.raises(ServiceError, match="agent-0 did not end within"):
         bench.run(scenario)
     assert bench.events("ignored") == ["agent-0"]
-    until(lambda: not _alive(bench.pids()))
+    until(lambda: not alive(bench.pids()))
 
 
 def test_hurry_ends_everything_without_waiting(bench: Bench) -> None:
@@ -203,7 +198,7 @@ def test_hurry_ends_everything_without_waiting(bench: Bench) -> None:
 
     bench.run(scenario)
     assert bench.events("down") == []
-    assert not _alive(bench.pids())
+    assert not alive(bench.pids())
 
 
 def test_services_do_not_outlive_a_supervisor_that_is_killed(bench: Bench, tmp_path: Path) -> None:
@@ -226,7 +221,7 @@ def test_services_do_not_outlive_a_supervisor_that_is_killed(bench: Bench, tmp_p
     assert len(everyone) == 4
     parent.kill()
     parent.wait(PATIENCE)
-    until(lambda: not _alive(everyone))
+    until(lambda: not alive(everyone))
     assert bench.events("down") == ["broker"]  # it was given the time to end well
 
 
