@@ -4,22 +4,26 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: up test install check generate dashboards docs/faults.md format clean
+.PHONY: up test newcomer install check generate dashboards docs format clean
 
 up: install          ## run the default scenario: a network of processes, for about a minute
 	$(BIN)/edgefw up
 
 # What measures or fills the machine has it to itself, after the rest.
 test: install        ## run every test
-	$(BIN)/pytest -n auto --dist loadgroup -m "not alone"
+	$(BIN)/pytest -n auto --dist loadgroup -m "not alone and not newcomer"
 	$(BIN)/pytest -m alone
+
+newcomer: install    ## type every command of README and tutorial in a fresh copy with an environment of its own
+	$(BIN)/pytest -m newcomer tests/docs
 
 install: $(STAMP)    ## make the environment alone
 
 $(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "edgefw needs Python 3.11 or later, and $(PYTHON) is %d.%d: say which, as in make install PYTHON=python3.11" % sys.version_info[:2])'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check 'pip>=25.1'
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[figures]' --group dev
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[figures,frames,ui]' --group dev
 	touch $@
 
 check: install       ## formatting, lint, types, layers, protos, generated code
@@ -38,10 +42,10 @@ generate: install    ## write edgefw/v1 from the protos
 dashboards: install  ## write Grafana's dashboards from docker/grafana
 	$(BIN)/python docker/grafana/build.py
 
-docs/faults.md: install  ## write the page on fault types
-	$(BIN)/python -m edgefw.delays.manual > $@
+docs: install        ## write the pages of docs that are made from the code
+	$(BIN)/python docs/generate.py
 
-compose.yaml: install edgefw/scenarios/playground.yaml edgefw/cluster/compose.py  ## write the Compose file
+compose.yaml: install edgefw/scenarios/playground.yaml edgefw/containers/compose.py edgefw/containers/compose.template.yaml  ## write the Compose file
 	$(BIN)/edgefw compose playground --out $@
 
 format: install      ## rewrite the sources in the project's format

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from edgefw.cli import main
-from edgefw.services.network.guard import end_with_parent
+from edgefw.local.guard import end_with_parent
 
 if __name__ == "__main__":
     end_with_parent()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,11 +15,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from edgefw.core.comparator import Enough, Objective, Solution, certify, solve
-from edgefw.core.regret import Comparator
+from edgefw.core.regret import Comparator, global_losses
 from edgefw.problem.datasets import cache_root
 from edgefw.problem.stream import played
+from edgefw.scenario.extensions import origins
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from edgefw.problem.feasible.base import Real
     from edgefw.scenario.setup import Setup
 
@@ -36,13 +40,26 @@ def objective(setup: Setup) -> Objective:
     return Objective(
         setup.loss,
         lambda part, dtype: setup.dataset.rows(index[part], dtype),
-        setup.dataset.labels[index].astype(np.int64),
+        setup.dataset.labels[index],
         weights,
     )
 
 
+def losses(setup: Setup, point: Real) -> NDArray[np.float64]:
+    """Return F_t of one point (C, m) in every round, (rounds,)."""
+    x = point.astype(setup.dtype)
+    return np.array(
+        [global_losses(setup.loss, [x], *setup.batches(t))[0] for t in range(1, setup.rounds + 1)]
+    )
+
+
 def comparator(setup: Setup, worst_loss: float, progress: Progress | None = None) -> Comparator:
-    """Return a comparator whose gap is at most 1 % of the regret of `worst_loss`, from the cache or solved.
+    """Return the comparator of `solution`."""
+    return solution(setup, worst_loss, progress).comparator
+
+
+def solution(setup: Setup, worst_loss: float, progress: Progress | None = None) -> Solution:
+    """Return a point whose gap is at most 1 % of the regret of `worst_loss`, from the cache or solved.
 
     A cached one with a wider gap is where the search goes on from.
     """
@@ -53,7 +70,7 @@ def comparator(setup: Setup, worst_loss: float, progress: Progress | None = None
         # A regret may be negative. The gap bounds the error of the value: no bad point passes by its size.
         return found.gap <= SHARE * abs(worst_loss - found.value)
 
-    return find(setup, enough).comparator
+    return find(setup, enough)
 
 
 def find(setup: Setup, enough: Enough, start: Real | None = None) -> Solution:
@@ -66,18 +83,18 @@ def find(setup: Setup, enough: Enough, start: Real | None = None) -> Solution:
     if known is not None and enough(known.comparator):
         return known
     with threadpool_limits(1):  # products of a block are too short to be shared out
-        solution = _search(setup, enough, start, known)
-    _write(path, solution)
-    return solution
+        found = _search(setup, enough, start, known)
+    _write(path, found)
+    return found
 
 
 def _search(setup: Setup, enough: Enough, start: Real | None, known: Solution | None) -> Solution:
     problem = objective(setup)
-    solution = solve(problem, setup.feasible, enough, start=start if known is None else known.point)
-    if known is not None and _lower_bound(known) > _lower_bound(solution):
-        solution.bound_point = known.bound_point
-    solution.comparator = certify(problem, setup.feasible, solution)
-    return solution
+    found = solve(problem, setup.feasible, enough, start=start if known is None else known.point)
+    if known is not None and _lower_bound(known) > _lower_bound(found):
+        found.bound_point = known.bound_point
+    found.comparator = certify(problem, setup.feasible, found)
+    return found
 
 
 def _lower_bound(solution: Solution) -> float:
@@ -85,7 +102,12 @@ def _lower_bound(solution: Solution) -> float:
 
 
 def _path(setup: Setup) -> Path:
-    """Return the cache file of exactly this problem.
+    """Return the cache file of exactly this problem."""
+    return cache_root() / "comparators" / f"{problem_key(setup)}.npz"
+
+
+def problem_key(setup: Setup) -> str:
+    """Return what two runs share that have the same best fixed point.
 
     The samples seen and how often say it all: seeds, partitions and agents that lead to the same share it.
     """
@@ -94,7 +116,11 @@ def _path(setup: Setup) -> Path:
     key = hashlib.sha256(setup.dataset.digest.encode())
     key.update(index.tobytes() + count.tobytes())
     key.update(f"{setup.n * problem.batch} {problem.loss} {problem.set} {problem.radius!r}".encode())
-    return cache_root() / "comparators" / f"{key.hexdigest()[:32]}.npz"
+    if problem.loss_params or problem.set_params:
+        key.update(json.dumps([problem.loss_params, problem.set_params], sort_keys=True).encode())
+    for field in ("problem.loss", "problem.set"):  # of another package: another version may be another one
+        key.update(str(origins(setup.scenario).get(field, "")).encode())
+    return key.hexdigest()[:32]
 
 
 def _read(path: Path) -> Solution | None:

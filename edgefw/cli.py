@@ -1,18 +1,25 @@
-"""The command line: parse, call one function."""
+"""The command line: find the command, parse, call one function.
+
+A command is one file in `edgefw/commands` whose first line says what the help shows, "`edgefw NAME`: what it
+does."; its function `options` adds its options to a parser and sets `call`, which gets what was parsed.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
+from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefw.commands import cluster_options, delay_options, service_options
+from edgefw import commands
 from edgefw.errors import EdgefwError, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 EXAMPLES = """\
 examples:
@@ -23,6 +30,8 @@ examples:
   edgefw reproduce table2                       the paper's table beside ours
   edgefw data list                              which data sets are on this machine
 """
+COMPLETING = "_ARGCOMPLETE"  # set by a shell that wants to know how its line may go on
+_FIRST_LINE = re.compile(r'"""`edgefw (?P<name>\w+)`: (?P<help>.+?)\.(""")?$')
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,7 +39,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     0 done, 1 failed, 2 wrong input, 3 done in part (`verify`), 130 interrupted.
     """
-    arguments = _parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser = make_parser()
+    if COMPLETING in os.environ:
+        complete(parser)
+    arguments = parser.parse_args(words)
+    arguments.words = words  # for a command that says how to say it otherwise
     try:
         code = arguments.call(arguments) or 0
         if sys.stdout is not None:
@@ -50,16 +64,67 @@ def main(argv: Sequence[str] | None = None) -> int:
     return int(code)
 
 
-class _Parser(argparse.ArgumentParser):
-    """Wrong options in one line, like every other mistake, and with the nearest right one."""
+def complete(parser: Parser) -> None:
+    """Tell a shell how its line may go on, and end: see `edgefw completion`."""
+    from argcomplete import autocomplete  # noqa: PLC0415 - a shell asks for it, nobody else
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(allow_abbrev=False, **options)  # --seed must not mean --seeds
+    for word in os.environ.get("COMP_LINE", "").split()[1:2]:
+        if word in parser.commands:
+            parser.commands[word].load()  # what it adds later is not seen
+    autocomplete(parser)
+
+
+def make_parser() -> Parser:
+    """Return the parser of the whole command line."""
+    parser = Parser(
+        prog="edgefw",
+        description="Emulates a network of edge devices that learn online from late feedback.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument("--version", action="version", version=f"edgefw {version('edgefw')}")
+    every = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, text in _commands():
+        module = f"{commands.__name__}.{name}"
+        parser.commands[name] = every.add_parser(name, module=module, help=text)
+    return parser
+
+
+def _commands() -> Iterator[tuple[str, str]]:
+    """Yield the name of every command and what it does, from its file's first line: to import all is slow."""
+    for path in sorted(Path(commands.__path__[0]).glob("*.py")):
+        with path.open(encoding="utf-8") as file:
+            if found := _FIRST_LINE.match(file.readline()):
+                yield found["name"], found["help"]
+
+
+class Parser(argparse.ArgumentParser):
+    """Wrong options in one line, like every other mistake, and with the nearest right one.
+
+    The parser of a command asks the command's `module` for its options when it is first used.
+    """
+
+    def __init__(self, module: str | None = None, **options: Any) -> None:
+        super().__init__(
+            allow_abbrev=False,  # --seed must not mean --seeds
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            **options,
+        )
+        self._module = module
+        self.commands: dict[str, Parser] = {}  # of the whole command line, by name
+
+    def load(self) -> None:
+        """Add the options of the command."""
+        if self._module is not None:
+            import_module(self._module).options(self)
+            self._module = None
 
     def error(self, message: str) -> Any:
+        """End with one line that says what is wrong."""
         self.exit(2, f"edgefw: {message}; see `{self.prog} --help`\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse; whatever is not known is refused."""
+        self.load()
         found, rest = super().parse_known_args(args, namespace)
         if rest and rest[0].startswith("-"):
             self.error(str(unknown("option", rest[0].partition("=")[0], self._option_string_actions)))
@@ -71,250 +136,3 @@ class _Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             kind = str(action.metavar or action.dest).lower()
             raise argparse.ArgumentError(None, str(unknown(kind, value, action.choices)))
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="edgefw",
-        description="Emulates a network of edge devices that learn online from late feedback.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"edgefw {version('edgefw')}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
-    _add_up(commands)
-    _add_compose(commands)
-    _add_simulate(commands)
-    _add_verify(commands)
-    _add_reproduce(commands)
-    _add_bench(commands)
-    _add_scenarios(commands)
-    _add_data(commands)
-    delay_options.add(commands)
-    cluster_options.add(commands)
-    service_options.add(commands)
-    return parser
-
-
-def _add_scenario_arguments(parser: argparse.ArgumentParser, default: str | None = None) -> None:
-    parser.add_argument(
-        "scenario",
-        metavar="SCENARIO",
-        nargs=None if default is None else "?",
-        default=default,
-        help="a scenario file, or a name from `edgefw scenarios list`" + (f" ({default})" if default else ""),
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="FIELD=VALUE",
-        dest="overrides",
-        help="override a field, such as network.agents=30 or delays.0.rounds=50 (may be repeated)",
-    )
-
-
-def _add_up(commands: Any) -> None:
-    parser = commands.add_parser("up", help="run a scenario as a network of processes on this machine")
-    _add_scenario_arguments(parser, default="default")
-    parser.add_argument("--out", metavar="DIR", help="the run folder (default: runs/<name>-<time>)")
-    parser.add_argument(
-        "--headless", action="store_true", help="no live view: a line of progress now and then"
-    )
-    parser.add_argument("--stay", action="store_true", help="keep the services up when the run is over")
-    parser.add_argument(
-        "--memory", action="store_true", help="a throw-away run: the broker keeps nothing on disk"
-    )
-    parser.add_argument(
-        "--admin-port", type=_port, metavar="PORT", help="of the broker's admin endpoint (7070 if it is free)"
-    )
-    parser.set_defaults(call=_up)
-
-
-def _up(arguments: argparse.Namespace) -> None:
-    from edgefw.commands import up  # noqa: PLC0415
-
-    up.run(
-        arguments.scenario,
-        arguments.overrides,
-        out=arguments.out,
-        headless=arguments.headless,
-        stay=arguments.stay,
-        memory=arguments.memory,
-        admin_port=arguments.admin_port,
-    )
-
-
-def _add_compose(commands: Any) -> None:
-    parser = commands.add_parser("compose", help="write the Docker Compose file of a scenario")
-    _add_scenario_arguments(parser, default="playground")
-    parser.add_argument(
-        "--out", metavar="FILE", default="-", help="where to write it (default: standard output)"
-    )
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing: see whether this host can run such a file"
-    )
-    parser.set_defaults(call=_compose)
-
-
-def _compose(arguments: argparse.Namespace) -> int:
-    from edgefw.commands import compose  # noqa: PLC0415
-
-    if arguments.check:
-        return int(compose.check(arguments.out))
-    compose.run(arguments.scenario, arguments.overrides, out=arguments.out)
-    return 0
-
-
-def _add_verify(commands: Any) -> None:
-    parser = commands.add_parser(
-        "verify",
-        help="replay an emulated run and compare every play bit for bit",
-        epilog="exit code: 0 verified, every play bit for bit; 1 the record is not true; 2 it cannot be "
-        "replayed; 3 nothing is wrong, but not all could be checked (another build, no broker's account)",
-    )
-    parser.add_argument("run", metavar="RUN", help="a run folder")
-    parser.set_defaults(call=_verify)
-
-
-def _verify(arguments: argparse.Namespace) -> None:
-    from edgefw.commands import verify  # noqa: PLC0415
-
-    verify.run(arguments.run)
-
-
-def _add_simulate(commands: Any) -> None:
-    parser = commands.add_parser("simulate", help="run a scenario as arrays, without a network")
-    _add_scenario_arguments(parser)
-    parser.add_argument(
-        "--seeds",
-        type=_positive,
-        default=1,
-        metavar="N",
-        help="run N seeds: the scenario's and the next ones",
-    )
-    parser.add_argument("--out", metavar="DIR", help="the run folder (default: runs/<name>-<time>)")
-    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
-    parser.add_argument(
-        "--no-regret", action="store_true", help="losses only: do not look for the best fixed point"
-    )
-    parser.add_argument(
-        "--jobs", type=_positive, metavar="N", help="processes at a time (default: all cores)"
-    )
-    parser.set_defaults(call=_simulate)
-
-
-def _simulate(arguments: argparse.Namespace) -> None:
-    from edgefw.commands import simulate  # noqa: PLC0415 - what one command needs, the others do not load
-
-    simulate.run(
-        arguments.scenario,
-        arguments.overrides,
-        seeds=arguments.seeds,
-        out=arguments.out,
-        as_json=arguments.json,
-        with_regret=not arguments.no_regret,
-        jobs=arguments.jobs,
-    )
-
-
-def _add_reproduce(commands: Any) -> None:
-    from edgefw.experiments.published import departures  # noqa: PLC0415
-
-    parser = commands.add_parser(
-        "reproduce",
-        help="run the paper's experiments and compare",
-        epilog=departures(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "target", metavar="TARGET", help="table1, table2, figure2, figure3, figure4 or regret"
-    )
-    parser.add_argument("--quick", action="store_true", help="a small version of it, in about a minute")
-    parser.add_argument("--seeds", type=_positive, metavar="N", help="how many seeds (default: 3)")
-    parser.add_argument("--out", metavar="DIR", help="where data and figures go (default: results/<target>)")
-    parser.add_argument(
-        "--jobs", type=_positive, metavar="N", help="processes at a time (default: all cores)"
-    )
-    parser.set_defaults(call=_reproduce)
-
-
-def _reproduce(arguments: argparse.Namespace) -> None:
-    from pathlib import Path  # noqa: PLC0415
-
-    from edgefw.experiments import reproduce  # noqa: PLC0415
-
-    if arguments.target not in reproduce.TARGETS:
-        raise unknown("target", arguments.target, reproduce.TARGETS)
-    out = Path(arguments.out or f"results/{arguments.target}")
-    reproduce.run(
-        arguments.target, quick=arguments.quick, seeds=arguments.seeds, out=out, jobs=arguments.jobs
-    )
-
-
-def _add_bench(commands: Any) -> None:
-    parser = commands.add_parser("bench", help="time and weigh the simulator or the broker on this machine")
-    parser.add_argument(
-        "what", nargs="?", default="simulator", metavar="WHAT", help="simulator (default) or broker"
-    )
-    parser.add_argument("--runs", type=_positive, default=5, metavar="N", help="of the broker (5)")
-    parser.add_argument(
-        "--dir", default="runs", metavar="DIR", help="where the broker keeps its journal meanwhile (runs)"
-    )
-    parser.set_defaults(call=_bench)
-
-
-def _bench(arguments: argparse.Namespace) -> None:
-    from edgefw.commands import bench  # noqa: PLC0415
-
-    bench.run(arguments.what, runs=arguments.runs, folder=arguments.dir)
-
-
-def _add_scenarios(commands: Any) -> None:
-    parser = commands.add_parser(
-        "scenarios", help="list the ready-made scenarios, show one, or print the schema"
-    )
-    actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=_Parser)
-    listing = actions.add_parser("list", help="names and what they are about")
-    listing.set_defaults(call=lambda _: _scenario_command().list_all())
-    show = actions.add_parser("show", help="a scenario with every default written out")
-    _add_scenario_arguments(show)
-    show.set_defaults(call=lambda a: _scenario_command().show(a.scenario, a.overrides))
-    schema = actions.add_parser("schema", help="the JSON schema of a scenario file, for editors")
-    schema.set_defaults(call=lambda _: _scenario_command().schema())
-
-
-def _scenario_command() -> Any:
-    from edgefw.commands import scenarios  # noqa: PLC0415
-
-    return scenarios
-
-
-def _add_data(commands: Any) -> None:
-    parser = commands.add_parser("data", help="list, fetch or locate data sets")
-    actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=_Parser)
-    listing = actions.add_parser("list", help="which data sets there are, and where")
-    listing.set_defaults(call=lambda _: _data_command().list_all())
-    for name, summary in (("fetch", "download one, with its checksums"), ("path", "print where one is")):
-        action = actions.add_parser(name, help=summary)
-        action.add_argument("name", metavar="NAME", help="fashion-mnist or mnist")
-        action.set_defaults(call=lambda a, name=name: getattr(_data_command(), name)(a.name))
-
-
-def _data_command() -> Any:
-    from edgefw.commands import data  # noqa: PLC0415
-
-    return data
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 65_535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
-    return int(text)
-
-
-def _positive(text: str) -> int:
-    value = int(text) if text.isdecimal() else 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value

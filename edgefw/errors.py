@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+T = TypeVar("T")
 
 
 class EdgefwError(Exception):
@@ -55,6 +57,14 @@ class FrameError(EdgefwError):
     """A neighbour sent something that does not belong at this point of the exchange."""
 
 
+class UnknownError(EdgefwError):
+    """There is no such link or fault."""
+
+
+class ExistsError(EdgefwError):
+    """A change of a delay plan does not go with what is there already."""
+
+
 class BrokerRefusalError(EdgefwError):
     """The broker will not take or give feedback, and trying again would not help."""
 
@@ -81,6 +91,17 @@ class WireError(EdgefwError):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+def known(kind: str, name: str, choices: Mapping[str, T]) -> T:
+    """Return the one of `choices` that is called `name`; raise an error that names the nearest if none is.
+
+    >>> known("loss", "squared", {"squared": 2})
+    2
+    """
+    if name not in choices:
+        raise unknown(kind, name, choices)
+    return choices[name]
 
 
 def unknown(kind: str, name: str, choices: Iterable[str]) -> InputError:

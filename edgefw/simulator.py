@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgefw.problem.feasible.base import Real
+    from edgefw.problem.loss import Labels
     from edgefw.scenario.setup import Setup
 
 _CACHE = 1_000_000  # bytes that a core can keep at hand: half of a usual second-level cache
@@ -142,7 +143,7 @@ class De2mfwNetwork:
             x = (1 - eta) * (self._W @ x) + eta * dense.reshape(n, -1)
         return x.reshape(n, *shape)
 
-    def _predict(self, t: int, features: Real, labels: NDArray[np.int64]) -> Real:
+    def _predict(self, t: int, features: Real, labels: Labels) -> Real:
         """Return the logits of all plays on all samples, (n, C, n b); keep the residuals of all iterates."""
         n, b, m = features.shape
         samples = features.reshape(-1, m)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import (
@@ -51,11 +52,26 @@ def status(title: str) -> Iterator[Callable[[str], None]]:
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table, words to the left and numbers to the right."""
+    """Print a table."""
+    out.print(make_table(title, header, rows))
+
+
+def make_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """Return a table, words to the left and numbers to the right."""
     drawn = Table(title=title, title_justify="left", title_style="bold")
     for position, name in enumerate(header):
         numeric = all(row[position][:1] in set("0123456789+-") for row in rows)
         drawn.add_column(name, justify="right" if numeric else "left", overflow="fold")  # cut no path
     for row in rows:
         drawn.add_row(*row)
-    out.print(drawn)
+    return drawn
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Return a number for a table, "-" where there is none."""
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def print_json(document: Any) -> None:
+    """Print a document as JSON, for programs: not through rich, which would wrap it."""
+    print(json.dumps(document, indent=2))  # noqa: T201

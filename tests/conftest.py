@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 SLOW_SECONDS = 600  # the limit of a test that is marked as slow
 FOUND = {name: locate(name) for name in PUBLISHED}  # before the environment is made the same everywhere
-# What changes how programs find each other, look for files, or write; two of them are switches of our own.
+# What changes how programs find each other, look for files, or write; three of them are switches of our own.
 FOREIGN = ("EDGEFW_", "XDG_", "COMPOSE_", "TTY_", "PYTHONUNBUFFERED", "FORCE_COLOR", "NO_COLOR", "COLUMNS")
-KEPT = {REQUIRED, "EDGEFW_SCHEMA_EXAMPLES"}
+KEPT = {REQUIRED, "EDGEFW_REQUIRE_BROWSER", "EDGEFW_SCHEMA_EXAMPLES"}
 _NUMBERS = itertools.count()
 
 # How long an example takes, or how long it takes to find one, says something about the machine only.
@@ -41,7 +41,8 @@ def _is_foreign(name: str) -> bool:
 def _same_everywhere(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[None]:
     """Give tests an environment that is the same on every machine: an empty home, and no data sets."""
     home, cache = tmp_path_factory.mktemp("home"), getattr(pytestconfig, "cache", None)
-    fonts = cache.mkdir("matplotlib") if cache else home  # looked for once, for half a minute
+    # Fonts are looked for once, for half a minute.
+    fonts = cache.mkdir("matplotlib") if cache else tmp_path_factory.mktemp("matplotlib")
     with pytest.MonkeyPatch.context() as patch:
         for name in filter(_is_foreign, list(os.environ)):
             patch.delenv(name)
@@ -50,6 +51,7 @@ def _same_everywhere(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pyt
         patch.setenv(NICE, "0")  # of the lowest priority it would get nowhere beside other tests
         patch.setenv("HOME", str(home))
         patch.setenv("XDG_DATA_DIRS", str(home / "share"))
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))  # of fixtures that tests share
         patch.setenv("MPLCONFIGDIR", str(fonts))
         # What a shell puts into the background has SIGINT ignored, and so has all that it starts.
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -75,13 +77,14 @@ def _data_sets(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setenv("EDGEFW_DATA", str(folder))
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Return one worker more than there are cores: many tests wait, those of containers nearly always."""
     return len(os.sched_getaffinity(0)) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give slow tests more time, and put those back in order that are one story."""
+    """Give slow tests more time, put those in order that are one story, and begin with what takes long."""
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
@@ -91,6 +94,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         told = sorted((items[place] for place in places), key=lambda item: item.location[1] or 0)
         for place, item in zip(places, told, strict=True):
             items[place] = item
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)  # else the rest waits for it
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+import tiny
 
 from edgefw import best
 from edgefw.core import comparator
@@ -15,7 +16,7 @@ from edgefw.problem.dataset import Dataset
 from edgefw.problem.datasets import cache_root
 from edgefw.problem.synthetic import synthetic
 from edgefw.scenario.load import load
-from edgefw.scenario.setup import Setup, resolve
+from edgefw.scenario.setup import Setup, first_rounds, resolve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -197,3 +198,15 @@ def test_a_search_ends_also_where_the_best_fixed_point_is_beaten_or_met(share: f
     assert len(tries) < 1000  # the search would give up after 20,000
     assert share == 1 or tries[-1].gap > 0  # and it looks for no more than is asked
     assert found.gap <= 0.011 * max(found.value - share * optimum, 0.01 * optimum)
+
+
+def test_a_fixed_point_is_scored_round_by_round() -> None:
+    setup = tiny.setup(precision="float32")
+    point = np.random.default_rng(1).normal(size=setup.feasible.shape)
+    losses = best.losses(setup, point)
+    for t in range(1, setup.rounds + 1):
+        features, labels = setup.batches(t)
+        samples = features.reshape(-1, features.shape[-1]).astype(np.float64)
+        expected = setup.loss.value(point @ samples.T, labels.reshape(-1))
+        assert losses[t - 1] == pytest.approx(float(expected), abs=1e-4)
+    assert best.losses(first_rounds(setup, 3), point).tolist() == losses[:3].tolist()

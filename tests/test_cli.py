@@ -19,7 +19,7 @@ import psutil
 import pytest
 from waiting import PATIENCE, until
 
-from edgefw.cli import _parser, main
+from edgefw.cli import Parser, main, make_parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,8 +29,9 @@ SMALL = ("--set", "data.source=synthetic", "--set", "data.samples=400", "--set",
 LONG = ("--set", "data.source=synthetic", "--set", "data.samples=400", "--set", "algorithm.horizon=200000")
 
 
-def _commands(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def _commands(parser: Parser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Yield the words of a command, and those of every command below it."""
+    parser.load()
     yield words
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -38,7 +39,7 @@ def _commands(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> I
                 yield from _commands(below, (*words, name))
 
 
-COMMANDS = list(_commands(_parser()))
+COMMANDS = list(_commands(make_parser()))
 
 
 @pytest.fixture(autouse=True)
@@ -222,3 +223,20 @@ def test_workers_do_not_outlive_a_parent_that_is_killed(tmp_path: Path) -> None:
         process.kill()
         process.communicate(timeout=PATIENCE)
     assert not psutil.wait_procs(children, timeout=PATIENCE)[1]
+
+
+@pytest.mark.parametrize("command", COMMANDS[1:], ids=" ".join)
+def test_the_help_of_every_command_has_an_example_that_it_understands(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = " ".join(command)
+    parser = make_parser()
+    with pytest.raises(SystemExit):
+        main([*command, "--help"])
+    shown = re.findall(
+        rf"^(?:example:|) +edgefw ({name}(?: .*?)?)(?:  .*)?$", capsys.readouterr().out, re.MULTILINE
+    )
+    assert shown
+    for example in shown:
+        words = example.partition(" > ")[0].split()
+        assert callable(parser.parse_args(words).call)

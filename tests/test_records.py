@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from dataclasses import asdict, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,8 +17,19 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from edgefw.core.regret import Comparator
-from edgefw.errors import EdgefwError, InputError
-from edgefw.records import DATABASE, SCENARIO, SUMMARY, AgentSummary, PlayRow, RunFolder, Summary, score
+from edgefw.errors import EdgefwError, InputError, RecordError
+from edgefw.records import (
+    DATABASE,
+    SCENARIO,
+    SCHEMA_VERSION,
+    SUMMARY,
+    AgentSummary,
+    PlayRow,
+    RunDatabase,
+    RunFolder,
+    Summary,
+    score,
+)
 
 LOSS = st.floats(0, 1e6)
 HASHES = st.one_of(st.none(), st.text("0123456789abcdef", min_size=32, max_size=32))
@@ -65,6 +78,32 @@ def test_rows_may_be_written_again(tmp_path: Path) -> None:
     folder.write_rows([PlayRow(1, 0, 3.0, 4.0, (), 1)], {})
     assert folder.rows() == [PlayRow(1, 0, 3.0, 4.0, (), 1)]
     assert folder.meta() == {}
+
+
+def test_a_database_says_the_version_of_its_tables_and_a_newer_one_is_refused(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", "")
+    folder.write_rows([PlayRow(1, 0, 1.0, 2.0, (), 1)], {"digest": "d"})
+    with closing(sqlite3.connect(folder.path / DATABASE)) as database:
+        assert database.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
+        database.execute("PRAGMA user_version = 0")  # as it was before versions were told
+        assert folder.meta() == {"digest": "d"}
+        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    said = f"has tables of version {SCHEMA_VERSION + 1}, this edgefw knows {SCHEMA_VERSION}: use a newer one"
+    for use in (folder.rows, lambda: RunDatabase(folder, {"digest": "d"})):
+        with pytest.raises(InputError, match=said):
+            use()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_run_of_older_tables_is_not_gone_on_with(tmp_path: Path, version: int) -> None:
+    folder = RunFolder.create(tmp_path / "run", "")
+    folder.write_rows([PlayRow(1, 0, 1.0, 2.0, (), 1)], {"digest": "d"})
+    with closing(sqlite3.connect(folder.path / DATABASE)) as database:
+        database.execute(f"PRAGMA user_version = {version if version > 1 else 0}")
+    said = f"tables of version {version}, a run is written to those of version {SCHEMA_VERSION}: give another"
+    with pytest.raises(InputError, match=said):
+        RunDatabase(folder, {"digest": "d"})
+    assert folder.rows() == [PlayRow(1, 0, 1.0, 2.0, (), 1)]
 
 
 def test_rows_that_fail_halfway_leave_what_was_there(tmp_path: Path) -> None:
@@ -126,9 +165,12 @@ def test_a_run_that_came_to_nothing_is_removed_but_nothing_else(tmp_path: Path) 
 
 def summary(losses: np.ndarray, total_delay: list[int], comparator: Comparator | None) -> Summary:
     facts = {"name": "x", "digest": "d", "mode": "simulate", "algorithm": "de2mfw", "seed": 1, "data": "tiny"}
-    counts = {"agents": losses.shape[1], "rounds": len(losses), "unused": 0, "messages": 1, "bytes": 2}
+    counts = {"agents": losses.shape[1], "rounds": len(losses), "unused": 0, "messages": 1}
     rate = {"rate": 0.5, "rate_reason": "given as algorithm.rate"}
-    return Summary(**facts, **counts, **rate, wall_seconds=0.5, **score(losses, total_delay, comparator))  # type: ignore[arg-type]
+    pace = {"pace_asked": None, "pace_reached": None, "pace_kept": None, "missed_ticks": None}
+    sizes = {"bytes": 2, "wire_bytes": None, "wall_seconds": 0.5}
+    scores = score(losses, total_delay, comparator)
+    return Summary(**facts, **counts, **rate, **pace, **sizes, **scores)  # type: ignore[arg-type]
 
 
 @given(
@@ -165,3 +207,22 @@ def test_a_summary_is_read_back_as_it_was(tmp_path: Path) -> None:
     assert Summary(**read, per_agent=per_agent) == said
     assert set(asdict(said)) == {each.name for each in fields(Summary)}
     assert sorted(p.name for p in folder.path.iterdir()) == [SCENARIO, SUMMARY]
+
+
+def test_the_fixed_points_losses_are_kept_round_by_round(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", "")
+    folder.write_rows([], {"digest": "x"})
+    assert folder.comparator() is None
+    folder.write_rows([], {"digest": "x"}, [0.5, 0.25])
+    assert folder.comparator() == pytest.approx([0.5, 0.25])
+    database = RunDatabase(folder, {"digest": "x"})
+    database.compare([0.125, 0.5, 0.75])
+    database.close()
+    assert folder.comparator() == pytest.approx([0.125, 0.5, 0.75])
+    with closing(sqlite3.connect(folder.path / "run.sqlite")) as damaged, damaged:
+        damaged.execute("DELETE FROM comparator WHERE round = 2")
+    with pytest.raises(RecordError, match="rounds 1, 2"):
+        folder.comparator()
+    with closing(sqlite3.connect(folder.path / "run.sqlite")) as old, old:
+        old.execute("DROP TABLE comparator")  # as in a file of version 1
+    assert folder.comparator() is None

@@ -15,7 +15,6 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models import dashboard as models
 from panels import SOURCE
 from rows import rows
-from rows.queries import RATE
 
 DATA_SOURCE_UID = "edgefw-prometheus"  # that of provisioning/datasources
 
@@ -78,11 +77,12 @@ def _agent() -> builders.QueryVariable:
 
 
 def _plan_changes() -> builders.AnnotationQuery:
-    """Mark every change of the delay plan on every chart."""
+    """Mark every change of the delay plan on every chart, when it was made, and say what it was."""
     changes = Dataquery().ref_id("plan").datasource(SOURCE).interval("1s").range()
-    changes = changes.expr(f"changes(edgefw_broker_plan_changes_total{RATE}) > 0")
+    changes = changes.expr("edgefw_broker_plan_changed_timestamp_seconds * 1000")  # Grafana's milliseconds
     annotation = builders.AnnotationQuery().name("Delay plan").datasource(SOURCE).enable(enable=True)
-    return annotation.icon_color("orange").target(changes).title_format("The delay plan changed")
+    annotation = annotation.icon_color("orange").target(changes).use_value_for_time(use_value_for_time=True)
+    return annotation.title_format("Delay plan: {{what}} {{fault}}").text_format("agent {{agent}}")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from edgefw.errors import EdgefwError, InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+NAME = "edgefw-delay"  # who changes a plan, in the record of the run
 PATIENCE = 10.0  # seconds for an answer, and for an endpoint that has gone to come back
 SILENCE = 60.0  # seconds without a sign of life after which a stream of events is broken
 
@@ -27,7 +28,7 @@ class EndpointError(EdgefwError):
         self.status = status
 
 
-class Event(NamedTuple):
+class Told(NamedTuple):
     """One of the endpoint's events."""
 
     kind: str
@@ -39,11 +40,11 @@ class Admin:
     """An admin endpoint at a URL."""
 
     def __init__(self, url: str, token: str | None) -> None:
-        self._url = url if "//" in url else f"http://{url}"
+        self.url = url if "//" in url else f"http://{url}"
         if token is not None and not token.isascii():
             raise InputError("--token: a token is plain ASCII")
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        base = _parsed_url(self._url)
+        headers = {"User-Agent": NAME} | ({} if token is None else {"Authorization": f"Bearer {token}"})
+        base = _parsed_url(self.url)
         # A proxy of the environment is no way to this machine itself.
         self._client = httpx.Client(
             base_url=base, headers=headers, timeout=PATIENCE, trust_env=not _is_loopback(base.host)
@@ -66,7 +67,7 @@ class Admin:
         self._check(answer)
         return self._parsed(answer) if answer.content else None
 
-    def events(self, kinds: str | None) -> Iterator[Event]:
+    def events(self, kinds: str | None) -> Iterator[Told]:
         """Yield events for ever; a stream that breaks is taken up again."""
         stood, lost = False, 0.0  # whether there has been a stream, and since when there is none
         while True:
@@ -80,10 +81,10 @@ class Admin:
                     raise
             lost = lost or time.monotonic()
             if time.monotonic() > lost + PATIENCE:
-                raise EndpointError(f"the broker at {self._url} has gone")
+                raise EndpointError(f"the broker at {self.url} has gone")
             time.sleep(0.5)
 
-    def _stream(self, kinds: str | None) -> Iterator[Event | None]:
+    def _stream(self, kinds: str | None) -> Iterator[Told | None]:
         """Yield the events of one stream, None for a sign of life."""
         query = {} if kinds is None else {"kinds": kinds}
         patience = httpx.Timeout(PATIENCE, read=SILENCE)
@@ -98,10 +99,10 @@ class Admin:
         try:
             yield
         except httpx.TimeoutException:
-            raise EndpointError(f"the broker at {self._url} does not answer") from None
+            raise EndpointError(f"the broker at {self.url} does not answer") from None
         except (httpx.TransportError, httpx.InvalidURL) as error:
             raise EndpointError(
-                f"no broker answers at {self._url} ({error}): start one with `edgefw up`, or say where it is "
+                f"no broker answers at {self.url} ({error}): start one with `edgefw up`, or say where it is "
                 "with --admin URL"
             ) from None
 
@@ -115,7 +116,7 @@ class Admin:
         if answer.status_code in {400, 413, 415}:
             raise InputError(message)
         if answer.status_code == 401:
-            message = f"{self._url} asks for a token: give it with --token, or in EDGEFW_ADMIN_TOKEN"
+            message = f"{self.url} asks for a token: give it with --token, or in EDGEFW_ADMIN_TOKEN"
         raise EndpointError(message, answer.status_code)
 
     def _parsed(self, answer: httpx.Response) -> Any:
@@ -125,10 +126,10 @@ class Admin:
             raise self._stranger() from None
 
     def _stranger(self) -> EndpointError:
-        return EndpointError(f"{self._url} answers, but is no broker's admin endpoint: see --admin", 0)
+        return EndpointError(f"{self.url} answers, but is no broker's admin endpoint: see --admin", 0)
 
 
-def _events(lines: Iterator[str]) -> Iterator[Event | None]:
+def _events(lines: Iterator[str]) -> Iterator[Told | None]:
     """Yield the events of a stream of server-sent events, None where there is only a comment."""
     fields: dict[str, str] = {}
     for line in lines:
@@ -137,7 +138,7 @@ def _events(lines: Iterator[str]) -> Iterator[Event | None]:
             fields[name] = value.removeprefix(" ")
         elif "data" in fields:
             number = fields.get("id")
-            yield Event(fields.get("event", ""), int(number) if number else None, json.loads(fields["data"]))
+            yield Told(fields.get("event", ""), int(number) if number else None, json.loads(fields["data"]))
             fields = {}
         else:
             yield None

@@ -1,24 +1,41 @@
-"""`edgefw bench`: what things cost on this machine."""
+"""`edgefw bench`: time and weigh the simulator or the broker on this machine."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from edgefw import terminal
+from edgefw.commands.options import positive
 from edgefw.errors import unknown
 from edgefw.experiments import bench, broker_bench
+
+if TYPE_CHECKING:
+    import argparse
 
 SECONDS = 10.0  # of each measurement of the broker
 
 
-def run(what: str, *, runs: int, folder: str) -> None:
-    """Measure the simulator or the broker; `folder` is on the disk that the broker's journal is to use."""
-    if what == "simulator":
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.epilog = "example: edgefw bench broker"
+    parser.add_argument(
+        "what", nargs="?", default="simulator", metavar="WHAT", help="simulator (default) or broker"
+    )
+    parser.add_argument("--runs", type=positive, default=5, metavar="N", help="of the broker (5)")
+    parser.add_argument(
+        "--dir", default="runs", metavar="DIR", help="where the broker keeps its journal meanwhile (runs)"
+    )
+    parser.set_defaults(call=_run)
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    if arguments.what == "simulator":
         _simulator()
-    elif what == "broker":
-        _broker(runs, Path(folder))
+    elif arguments.what == "broker":
+        _broker(arguments.runs, Path(arguments.dir))
     else:
-        raise unknown("bench", what, ["simulator", "broker"])
+        raise unknown("bench", arguments.what, ["simulator", "broker"])
 
 
 def _simulator() -> None:

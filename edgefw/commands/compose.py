@@ -1,4 +1,4 @@
-"""`edgefw compose`: write the Compose file of a scenario, or see whether this host can run it."""
+"""`edgefw compose`: write the Docker Compose file of a scenario."""
 
 from __future__ import annotations
 
@@ -9,19 +9,40 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgefw import terminal
-from edgefw.cluster.checks import check as check_host
-from edgefw.cluster.compose import render
+from edgefw.commands.options import add_scenario
+from edgefw.containers.checks import check as check_host
+from edgefw.containers.compose import render
 from edgefw.errors import InputError
 from edgefw.scenario.load import load
-from edgefw.services.network.prepare import check_emulable
+from edgefw.services.emulable import check_emulable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import argparse
 
 IN_THE_IMAGE = ("auto", "fashion-mnist", "synthetic")
 
 
-def run(name: str, overrides: Sequence[str], *, out: str) -> None:
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.epilog = "example: edgefw compose playground --set network.agents=12 --out compose.yaml"
+    add_scenario(parser, default="playground")
+    parser.add_argument(
+        "--out", metavar="FILE", default="-", help="where to write it (default: standard output)"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing: see whether this host can run such a file"
+    )
+    parser.set_defaults(call=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    if arguments.check:
+        return _check(arguments.out)
+    _write(arguments.scenario, arguments.overrides, arguments.out)
+    return 0
+
+
+def _write(name: str, overrides: list[str], out: str) -> None:
     """Write the Compose file of a scenario to `out`, or (-) to standard output."""
     scenario = load(name, overrides)
     check_emulable(scenario)
@@ -42,7 +63,7 @@ def run(name: str, overrides: Sequence[str], *, out: str) -> None:
     terminal.out.print(f"{out} is written: docker compose -f {out} up --build")
 
 
-def check(out: str) -> int:
+def _check(out: str) -> int:
     """Say in a line each what keeps `docker compose up` from working here; return the exit code."""
     folder = Path() if out == "-" else Path(out).parent
     with terminal.status("looking at this host"):

@@ -32,7 +32,7 @@ def write_plan(plan: dict[str, Any]) -> str:
     """Return a plan as YAML, without its version: it may be put back at any time."""
     kept = {name: plan[name] for name in ("faults", "disabled")}
     text: str = yaml.safe_dump(kept, sort_keys=False)
-    return text
+    return text.removesuffix("\n")
 
 
 def _load(path: str) -> Any:

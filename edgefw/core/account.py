@@ -25,8 +25,14 @@ class Kind(IntEnum):
     LOST = 10  # entries from here on were not kept: the account has a hole
 
 
+BROKER = "broker"
+"""Who changes the plan where nobody asked for it: it begins with one, and takes out what is over."""
+
+
 class Entry(NamedTuple):
     """One thing that the broker did; agent and round are 0 where it is about none.
+
+    The round of a PLAN is the last one of which anybody's feedback had been accepted.
 
     `moment` is in real nanoseconds on the broker's clock, and tells entries apart: each has a later one than
     the entry before.
@@ -41,3 +47,5 @@ class Entry(NamedTuple):
     hash: str | None = None  # ACCEPTED: of the payload; None where a broker that was killed had not told it
     norm: float | None = None  # ACCEPTED
     plan: str | None = None  # PLAN: the whole plan, as JSON
+    what: str | None = None  # PLAN: what it changed, in words
+    who: str | None = None  # PLAN: who changed it: BROKER, or what a caller says of itself and its address

@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgefw.core import bold, de2mfw, delmfw, dgd, dofw
-from edgefw.core.algorithm import Agent, Algorithm, Parts
+from edgefw.core.algorithm import Agent, AlgorithmRecord, Parts, record_of
+from edgefw.core.bold import BoldMfw
+from edgefw.core.de2mfw import De2mfw
+from edgefw.core.delmfw import Delmfw, Mfw
+from edgefw.core.dgd import Dgd, DistributedDgd
+from edgefw.core.dofw import Dofw, Ofw
 from edgefw.core.oracle import NAMES as ORACLES
 from edgefw.core.oracle import Ftpl, Ogd, Oracle, make_noise
 from edgefw.errors import InputError, unknown
+from edgefw.plugins import Registry, check_params
 from edgefw.problem.feasible import FeasibleSet, make_set
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ALGORITHMS: Mapping[str, Algorithm] = {
-    record.name: record
-    for record in (
-        de2mfw.DE2MFW,
-        dgd.DISTRIBUTED_DGD,
-        delmfw.DELMFW,
-        delmfw.MFW,
-        dofw.DOFW,
-        dofw.OFW,
-        bold.BOLD_MFW,
-        dgd.DGD,
-    )
-}
+_BUILT_IN = (De2mfw, DistributedDgd, Delmfw, Mfw, Dofw, Ofw, BoldMfw, Dgd)
+
+ALGORITHMS: Registry[AlgorithmRecord] = Registry(
+    "algorithm", "edgefw.algorithms", {kind.name: record_of(kind.name, kind) for kind in _BUILT_IN}, record_of
+)
 
 
-def algorithm(name: str) -> Algorithm:
+def algorithm(name: str) -> AlgorithmRecord:
     """Return the record of an algorithm."""
-    if name not in ALGORITHMS:
-        raise unknown("algorithm", name, ALGORITHMS)
     return ALGORITHMS[name]
 
 
@@ -56,6 +51,8 @@ class AgentSpec:
     noise: str
     seed: int
     dtype: str
+    params: Mapping[str, Any] = field(default_factory=dict)  # of the algorithm
+    set_params: Mapping[str, Any] = field(default_factory=dict)  # of the feasible set
 
     @property
     def K(self) -> int:  # noqa: N802 - the paper's name
@@ -80,11 +77,12 @@ def make_agent(spec: AgentSpec, feasible: FeasibleSet | None = None) -> Agent:
         raise InputError(
             f"{record.name} is centralized: set network.agents to 1, or algorithm.name to de2mfw"
         )
-    chosen = feasible or make_set(spec.feasible, spec.shape, spec.radius)
+    chosen = feasible or make_set(spec.feasible, spec.shape, spec.radius, spec.set_params)
     oracle = partial(_oracle, spec, chosen, dtype)
-    return record.make(
-        Parts(spec.agent, spec.weights, chosen, np.asarray(spec.steps), spec.zeta, dtype, oracle)
-    )
+    steps = np.asarray(spec.steps)
+    check_params("algorithm.params", record.kind, spec.params, given=1)
+    parts = Parts(spec.agent, spec.weights, chosen, steps, spec.zeta, dtype, oracle)
+    return record.make(parts, spec.params)
 
 
 def _oracle(spec: AgentSpec, feasible: FeasibleSet, dtype: np.dtype[Any], copy: int) -> Oracle:

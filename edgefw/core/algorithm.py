@@ -1,37 +1,30 @@
-"""What an algorithm is to everyone else: one record, and one contract for its agents.
+"""What an algorithm is to everyone else: a class, one record made from it, and one contract for its agents.
 
-A new algorithm is one file with its class and its record, and a line in `core/agent.py`.
+A new algorithm is one file with its class: an `Agent` of a network, or a `Learner` for a lone one, made from
+`Parts` and whatever parameters of its own it takes. One that is built in has a line in `core/agent.py`; any
+other is named in a scenario by its place, `my_pkg.mod:Momentum` (see `edgefw.plugins`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from edgefw.core.messages import Feedback, Frame, Play
+from edgefw.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
     from edgefw.core.oracle import Oracle
     from edgefw.core.schedule import Steps
     from edgefw.problem.feasible import FeasibleSet
+    from edgefw.problem.feasible.base import Real
 
-Count = Callable[[int], int]
-"""How many of something there are in a round of K sub-iterations."""
-
-
-def each(K: int) -> int:
-    """One a sub-iteration."""
-    return K
-
-
-def once(K: int) -> int:  # noqa: ARG001 - however many there are
-    """One a round."""
-    return 1
+Count = int | Literal["each"]
+"""How many of something there are in a round: a number, or one for each of its K sub-iterations."""
 
 
 class Agent(Protocol):
@@ -72,30 +65,88 @@ class Parts:
     steps: Steps  # eta_1..eta_K
     zeta: float
     dtype: np.dtype[Any]
-    oracle: Callable[
-        [int], Oracle
-    ]  # K new oracles; copy c of a pool draws its fixed noise as if it were agent c
+    oracle: Callable[[int], Oracle]  # K new ones; copy c of a pool draws its noise as if it were agent c
+    copy: int = 0  # of a pool
+
+    @property
+    def neighbours(self) -> tuple[int, ...]:
+        """N(i), sorted."""
+        return tuple(sorted(j for j in self.weights if j != self.agent))
+
+    @property
+    def start(self) -> Real:
+        """x_{t,1}, (C, m), which every round starts from."""
+        return self.feasible.start().astype(self.dtype)
 
 
 @dataclass(frozen=True)
-class Algorithm:
-    """All there is to know about an algorithm before it runs.
+class AlgorithmRecord:
+    """All there is to know about an algorithm before it runs; all but its name is from its class.
 
-    - make: puts an agent together.
     - distributed: whether it is for a network; others are for a lone learner.
-    - exchanges: how many frames an agent sends to each neighbour in a sweep; `arrays` are in each.
-    - queries: at how many points of a round it asks for the gradient: `each` sub-iterate, or `once`, at the
-      play.
+    - frames: how many an agent sends to each neighbour in a sweep (`exchanges` of the class); `arrays` are in
+      each: an iterate, and perhaps a tracker.
+    - points: at how many of a round it asks for the gradient (`queries` of the class).
     - under_delay: what to use in its place where feedback is late; None where it can be late.
     """
 
     name: str
-    make: Callable[[Parts], Agent]
-    distributed: bool = False
-    exchanges: Count = once
-    arrays: int = 1
-    queries: Count = each
-    under_delay: str | None = None
+    kind: Callable[..., Any]
+    distributed: bool
+    frames: Count
+    arrays: int
+    points: Count
+    under_delay: str | None
+
+    def exchanges(self, K: int) -> int:
+        """Return how many frames an agent sends to each neighbour in a sweep."""
+        return K if self.frames == "each" else self.frames
+
+    def queries(self, K: int) -> int:
+        """Return at how many points of a round the algorithm asks for the gradient."""
+        return K if self.points == "each" else self.points
+
+    def make(self, parts: Parts, params: Mapping[str, Any]) -> Agent:
+        """Put an agent together."""
+        made = self.kind(parts, **params)
+        return made if self.distributed else Alone(made, parts)
+
+
+def record_of(name: str, kind: type[Any]) -> AlgorithmRecord:
+    """Return the record of an algorithm, given its class: what it does not say is 1, and None."""
+    return AlgorithmRecord(
+        name=name,
+        kind=kind,
+        distributed=_is_distributed(name, kind),
+        frames=_count(name, kind, "exchanges"),
+        arrays=getattr(kind, "arrays", 1),
+        points=_count(name, kind, "queries"),
+        under_delay=getattr(kind, "under_delay", None),
+    )
+
+
+def _is_distributed(name: str, kind: type[Any]) -> bool:
+    contracts = {True: ("start_sweep", "advance"), False: ("play", "update")}
+    for distributed, methods in contracts.items():
+        missing = [method for method in methods if not callable(getattr(kind, method, None))]
+        if not missing:
+            return distributed
+        if len(missing) < len(methods):
+            raise InputError(f"algorithm {name!r}: {kind.__name__} has no method {missing[0]}: write it")
+    raise InputError(
+        f"algorithm {name!r}: {kind.__name__} is no algorithm: give it start_sweep and advance (an agent of "
+        "a network), or play and update (a lone learner)"
+    )
+
+
+def _count(name: str, kind: type[Any], what: str) -> Count:
+    found: Any = getattr(kind, what, 1)
+    if found != "each" and not (type(found) is int and found > 0):
+        raise InputError(
+            f"algorithm {name!r}: {kind.__name__}.{what} is {found!r}: it must be a number above 0, or 'each'"
+        )
+    count: Count = found
+    return count
 
 
 class Alone:
@@ -103,10 +154,10 @@ class Alone:
 
     neighbours: tuple[int, ...] = ()
 
-    def __init__(self, learner: Learner, feasible: FeasibleSet) -> None:
+    def __init__(self, learner: Learner, parts: Parts) -> None:
         self.agent, self.applied = 0, 0
         self.learner = learner
-        self._start = feasible.start()
+        self._start = parts.feasible.start()
         self._t = 0
 
     def start_sweep(self, t: int, arrivals: Sequence[Feedback]) -> Frame:
@@ -120,8 +171,3 @@ class Alone:
     def advance(self, frames: Mapping[int, Frame]) -> Play:  # noqa: ARG002 - there are none
         """Let the learner play round t."""
         return self.learner.play(self._t)
-
-
-def alone(learner: Callable[[Parts], Learner]) -> Callable[[Parts], Agent]:
-    """Return what makes an agent of a centralized algorithm, given what makes its learner."""
-    return lambda parts: Alone(learner(parts), parts.feasible)

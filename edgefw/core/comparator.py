@@ -10,7 +10,7 @@ features forwards and one back.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +19,9 @@ import numpy as np
 from edgefw.core.regret import Comparator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
     from edgefw.problem.feasible import FeasibleSet
     from edgefw.problem.feasible.base import Real
-    from edgefw.problem.loss import Loss
+    from edgefw.problem.loss import Labels, Loss
 
 BLOCK = 512  # samples
 Enough = Callable[[Comparator], bool]
@@ -41,7 +37,7 @@ class Objective:
 
     loss: Loss
     rows: Callable[[slice, np.dtype[Any]], Real]
-    labels: NDArray[np.int64]
+    labels: Labels
     weights: Real
 
     def logits(self, x: Real) -> Real:

@@ -22,43 +22,32 @@ leaves its play aside.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from edgefw.core.algorithm import Algorithm, each
 from edgefw.core.messages import Feedback, Frame, Play, check_frames, in_order, mix
-from edgefw.core.oracle import Oracle, step_towards
+from edgefw.core.oracle import step_towards
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
-
-    from edgefw.core.schedule import Steps
-    from edgefw.problem.feasible import FeasibleSet
+    from edgefw.core.algorithm import Count, Parts
     from edgefw.problem.feasible.base import Real
 
 
 class De2mfw:
-    """One agent of De2MFW.
+    """One agent of De2MFW."""
 
-    `weights` maps the agent itself and every neighbour j to w_ij; `steps` is eta_1..eta_K.
-    """
+    name = "de2mfw"
+    exchanges: Count = "each"
+    arrays = 2  # an iterate and a tracker
+    queries: Count = "each"
 
-    def __init__(
-        self,
-        agent: int,
-        weights: Mapping[int, float],
-        feasible: FeasibleSet,
-        oracle: Oracle,
-        steps: Steps,
-        dtype: np.dtype[Any],
-    ) -> None:
-        self.agent = agent
-        self.neighbours = tuple(sorted(j for j in weights if j != agent))
-        self.oracle = oracle
-        self._weights = dict(weights)
-        self._steps = [float(eta) for eta in steps]
-        self._start = feasible.start().astype(dtype)
+    def __init__(self, parts: Parts) -> None:
+        self.agent, self.neighbours = parts.agent, parts.neighbours
+        self.oracle = parts.oracle(0)
+        self._weights = dict(parts.weights)
+        self._steps = [float(eta) for eta in parts.steps]
+        self._start = parts.start
         self._arrivals: list[Feedback] = []
         self._queries: list[Real] = []
         self._sent: Frame | None = None
@@ -86,7 +75,6 @@ class De2mfw:
         if d is not None:
             self.oracle.feed(sent.k, d)
         y = mix(self._weights, {j: frame.iterate for j, frame in everyone.items()})
-        assert y is not None  # noqa: S101 - an iterate is never None
         x = step_towards(y, self._steps[sent.k - 1], self.oracle.answer(sent.t, sent.k))
         if sent.k == self.K:
             self._sent = None
@@ -101,17 +89,6 @@ class De2mfw:
         if change is None or d is None:
             return change if d is None else d
         return d + change
-
-
-DE2MFW = Algorithm(
-    name="de2mfw",
-    make=lambda parts: De2mfw(
-        parts.agent, parts.weights, parts.feasible, parts.oracle(0), parts.steps, parts.dtype
-    ),
-    distributed=True,
-    exchanges=each,
-    arrays=2,  # an iterate and a tracker
-)
 
 
 def _sum(values: list[Real]) -> Real | None:

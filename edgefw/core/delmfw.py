@@ -5,29 +5,30 @@ Every learner of the centralized setting has the same two calls: `play(t)` and `
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgefw.core.algorithm import Algorithm, alone
 from edgefw.core.messages import Feedback, Play, in_order
-from edgefw.core.oracle import Oracle, step_towards
+from edgefw.core.oracle import step_towards
 from edgefw.errors import FrameError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from edgefw.core.schedule import Steps
-    from edgefw.problem.feasible import FeasibleSet
+    from edgefw.core.algorithm import Count, Parts
 
 
 class Delmfw:
     """DeLMFW: K oracles, each fed the sum of the gradients that arrived for its sub-iterate."""
 
-    def __init__(self, feasible: FeasibleSet, oracle: Oracle, steps: Steps, dtype: np.dtype[Any]) -> None:
-        self.oracle = oracle
-        self._steps = [float(eta) for eta in steps]
-        self._start = feasible.start().astype(dtype)
+    name = "delmfw"
+    queries: Count = "each"
+
+    def __init__(self, parts: Parts) -> None:
+        self.oracle = parts.oracle(parts.copy)
+        self._steps = [float(eta) for eta in parts.steps]
+        self._start = parts.start
 
     def play(self, t: int) -> Play:
         """Lines 2-7: x_{t,k+1} = (1 - eta_k) x_{t,k} + eta_k v_{t,k}; play x_{t,K+1}."""
@@ -51,6 +52,9 @@ class Delmfw:
 class Mfw(Delmfw):
     """MFW: DeLMFW for feedback that is never late, and it insists on that."""
 
+    name = "mfw"
+    under_delay: str | None = "delmfw"
+
     def update(self, t: int, arrivals: Sequence[Feedback]) -> None:
         """Take the feedback of round t, at the end of round t."""
         if [feedback.round for feedback in arrivals] != [t]:
@@ -58,14 +62,3 @@ class Mfw(Delmfw):
                 f"MFW needs the feedback of round {t} at once: use delmfw or bold-mfw with delays"
             )
         super().update(t, arrivals)
-
-
-DELMFW = Algorithm(
-    name="delmfw",
-    make=alone(lambda parts: Delmfw(parts.feasible, parts.oracle(0), parts.steps, parts.dtype)),
-)
-MFW = Algorithm(
-    name="mfw",
-    make=alone(lambda parts: Mfw(parts.feasible, parts.oracle(0), parts.steps, parts.dtype)),
-    under_delay="delmfw",
-)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from edgefw.core.algorithm import Algorithm, alone, once
 from edgefw.core.messages import Feedback, Frame, Play, check_frames, in_order, mix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
-
-    from edgefw.problem.feasible import FeasibleSet
+    from edgefw.core.algorithm import Parts
     from edgefw.problem.feasible.base import Real
 
 
 class Dgd:
     """DGD: x = project(x - eta * sum of the gradients that arrived)."""
 
-    def __init__(self, feasible: FeasibleSet, rate: float, dtype: np.dtype[Any]) -> None:
-        self._feasible, self._rate = feasible, rate
-        self._x: Real = feasible.start().astype(dtype)
+    name = "dgd"
+
+    def __init__(self, parts: Parts) -> None:
+        self._feasible, self._rate = parts.feasible, parts.zeta
+        self._x: Real = parts.start
 
     def play(self, t: int) -> Play:
         """Return x as the arrivals so far have left it."""
@@ -36,23 +35,15 @@ class Dgd:
 class DistributedDgd:
     """One agent of distributed delayed gradient descent: x_i = project(sum_j w_ij x_j - eta * arrived).
 
-    The same contract as `De2mfw`, with K = 1: one exchange, of plays, a round.
+    The same contract as `De2mfw`: one exchange, of plays, a round.
     """
 
-    K = 1
+    name = "distributed-dgd"
 
-    def __init__(
-        self,
-        agent: int,
-        weights: Mapping[int, float],
-        feasible: FeasibleSet,
-        rate: float,
-        dtype: np.dtype[Any],
-    ) -> None:
-        self.agent = agent
-        self.neighbours = tuple(sorted(j for j in weights if j != agent))
-        self._weights, self._feasible, self._rate = dict(weights), feasible, rate
-        self._x: Real = feasible.start().astype(dtype)
+    def __init__(self, parts: Parts) -> None:
+        self.agent, self.neighbours = parts.agent, parts.neighbours
+        self._weights, self._feasible, self._rate = dict(parts.weights), parts.feasible, parts.zeta
+        self._x: Real = parts.start
         self._arrivals: Sequence[Feedback] = ()
         self._sent: Frame | None = None
         self.applied = 0
@@ -68,24 +59,10 @@ class DistributedDgd:
         """Mix, step, project; return the play of round t."""
         sent = check_frames(self.agent, self._sent, self.neighbours, frames)
         y = mix(self._weights, {**{j: f.iterate for j, f in frames.items()}, self.agent: self._x})
-        assert y is not None  # noqa: S101 - an iterate is never None
         if self._arrivals:
             y -= self._rate * _total(self._arrivals)
         self._x, self._sent = self._feasible.project(y), None
         return Play(sent.t, self._x, [self._x])
-
-
-DGD = Algorithm(
-    name="dgd",
-    make=alone(lambda parts: Dgd(parts.feasible, parts.zeta, parts.dtype)),
-    queries=once,
-)
-DISTRIBUTED_DGD = Algorithm(
-    name="distributed-dgd",
-    make=lambda parts: DistributedDgd(parts.agent, parts.weights, parts.feasible, parts.zeta, parts.dtype),
-    distributed=True,
-    queries=once,
-)
 
 
 def _total(arrivals: Sequence[Feedback]) -> Real:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgefw.core.algorithm import Algorithm, alone, once
 from edgefw.core.messages import Feedback, Play, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from edgefw.problem.feasible import FeasibleSet
+    from edgefw.core.algorithm import Parts
     from edgefw.problem.feasible.base import Real
 
 
@@ -23,9 +21,11 @@ class Dofw:
     D = eta G + 2 (x - x_1); v = lmo(D); sigma = clip(-<v - x, D> / (2 |v - x|^2), 0, 1); x += sigma (v - x).
     """
 
-    def __init__(self, feasible: FeasibleSet, rate: float, dtype: np.dtype[Any]) -> None:
-        self._feasible, self._rate = feasible, rate
-        self._first = feasible.uniform_start().astype(dtype)
+    name = "dofw"
+
+    def __init__(self, parts: Parts) -> None:
+        self._feasible, self._rate = parts.feasible, parts.zeta
+        self._first = parts.feasible.uniform_start().astype(parts.dtype)
         self._x = self._first.copy()
         self._gradients = np.zeros_like(self._x)
 
@@ -49,9 +49,8 @@ class Dofw:
         return np.asarray(self._x + sigma * towards)
 
 
-DOFW = Algorithm(
-    name="dofw",
-    make=alone(lambda parts: Dofw(parts.feasible, parts.zeta, parts.dtype)),
-    queries=once,
-)
-OFW = replace(DOFW, name="ofw", under_delay="dofw")
+class Ofw(Dofw):
+    """OFW: DOFW for feedback that is never late."""
+
+    name = "ofw"
+    under_delay = "dofw"

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from edgefw.errors import FrameError
-from edgefw.problem.loss import Loss, gradient, logits
+from edgefw.problem.loss import Labels, Loss, gradient, logits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from edgefw.problem.feasible.base import Real
 
@@ -81,7 +79,7 @@ class Score:
     gap: float | None
 
 
-def observe(loss: Loss, play: Play, features: Real, labels: NDArray[np.int64]) -> tuple[float, Feedback]:
+def observe(loss: Loss, play: Play, features: Real, labels: Labels) -> tuple[float, Feedback]:
     """Return the loss of `play` on the batch (b, m), and the feedback on its queries: nature's answer."""
     if len(play.queries) == 1 and play.queries[0] is play.point:
         residual = loss.residual(logits(play.point, features), labels)[None]
@@ -91,7 +89,7 @@ def observe(loss: Loss, play: Play, features: Real, labels: NDArray[np.int64]) -
     return value, Feedback(play.t, features, residual)
 
 
-def gradient_at_play(loss: Loss, play: Play, features: Real, labels: NDArray[np.int64]) -> Real:
+def gradient_at_play(loss: Loss, play: Play, features: Real, labels: Labels) -> Real:
     """Return the gradient of the batch's loss at the play itself; shape (C, m).
 
     It is how much the feedback of a round matters, whatever the queries are: those of the Meta-Frank-Wolfe
@@ -121,6 +119,14 @@ def check_frames(
                 f"agent {agent} expected (t, k) = {(sent.t, sent.k)} from agent {j}, got {(frame.t, frame.k)}"
             )
     return sent
+
+
+@overload
+def mix(weights: Mapping[int, float], values: Mapping[int, Real]) -> Real: ...
+
+
+@overload
+def mix(weights: Mapping[int, float], values: Mapping[int, Real | None]) -> Real | None: ...
 
 
 def mix(weights: Mapping[int, float], values: Mapping[int, Real | None]) -> Real | None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from edgefw.problem.feasible.base import Real
-    from edgefw.problem.loss import Loss
+    from edgefw.problem.loss import Labels, Loss
 
 Losses = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ class Comparator:
     gap: float
 
 
-def global_losses(loss: Loss, points: Sequence[Real], features: Real, labels: NDArray[np.int64]) -> Losses:
+def global_losses(loss: Loss, points: Sequence[Real], features: Real, labels: Labels) -> Losses:
     """Return F_t of every point, each (C, m), on all batches of a round, (n, b, m) and (n, b).
 
     Computed in the points' own type, one product a point: the same points give the same bits, whoever asks.

@@ -42,25 +42,3 @@ def experiment_rate(T: int, max_delay: int = 1) -> float:
 def theorem_rate(*, G: float, B: float) -> float:
     """Return zeta = 1/(G sqrt(B)), B the total delay or what is known of it beforehand."""
     return 1.0 / (G * math.sqrt(B))
-
-
-def regret_bound_centralized(*, G: float, beta: float, D: float, T: int, B: float, dim: int) -> float:
-    """Return Theorem 1's bound on the regret: to be printed beside a measured one, which is far smaller."""
-    A = max(3.0, G / (beta * D))
-    return 2 * beta * A * D**2 * math.sqrt(T) + 3 * (A + 1) * (D * G * math.sqrt(B) + _ftpl(G, D, T, B, dim))
-
-
-def regret_bound_distributed(
-    *, G: float, beta: float, D: float, T: int, B: float, dim: int, n: int, eigenvalue: float, k0: int
-) -> float:
-    """Return Theorem 2's bound on the regret of any agent (with A as in `theorem_steps`)."""
-    A = max(3.0, 1.5 * G / (beta * D))
-    C_d = k0 * math.sqrt(n) * D
-    drift = 2 * math.sqrt(n) * D * G * (eigenvalue / (1 - eigenvalue) + 1) * math.sqrt(B)
-    return (G * C_d + 2 * beta * A * D**2) * math.sqrt(T) + 3 * (A + 1) * (drift + _ftpl(G, D, T, B, dim))
-
-
-def _ftpl(G: float, D: float, T: int, B: float, dim: int) -> float:
-    """Return Lemma 1's regret of FTPL, zeta D G^2 T + sqrt(dim) D / zeta, at the theorems' zeta."""
-    zeta = theorem_rate(G=G, B=B)
-    return zeta * D * G**2 * T + math.sqrt(dim) * D / zeta

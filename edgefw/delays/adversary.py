@@ -3,70 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field
 
-from edgefw.delays.fault import Fault, Moments, counted_fields
+from edgefw.delays.fault import Fault, counted_fields
 from edgefw.delays.schema import Variant, counted_schema, whole
-from edgefw.delays.units import NEVER, SLACK, Length, format_duration
+from edgefw.delays.units import NEVER, SLACK, Period, format_duration
 from edgefw.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgefw.delays.fault import Axis, Rules, Seen, Window
+    from edgefw.delays.fault import Axis, Moments, Rules, Seen, Window
 
 SHARE = 0.25
 
 Strategy = Literal["burst", "newest_first", "until_end", "starve", "largest"]
-Rule = Callable[[Moments, float, float, float], Moments]
-
-
-def _burst(due: Moments, period: float, start: float, end: float) -> Moments:
-    del end
-    return _period_end(due, period, start)
-
-
-def _newest_first(due: Moments, period: float, start: float, end: float) -> Moments:
-    # A mirror at the period's end, not a sorted queue: each release is known when the feedback is submitted.
-    del end
-    return 2 * _period_end(due, period, start) - due
-
-
-def _until_end(due: Moments, period: float, start: float, end: float) -> Moments:
-    del period, start
-    return np.maximum(due, end)
-
-
-def _untouched(due: Moments, period: float, start: float, end: float) -> Moments:
-    del period, start, end
-    return due
-
-
-def _period_end(due: Moments, period: float, start: float) -> Moments:
-    if due.dtype.kind == "i":
-        return -(-(due - int(start)) // int(period)) * int(period) + int(start)
-    # Never early: not even where the end is rounded down.
-    return np.maximum(np.ceil((due - start) / period - SLACK) * period + start, due)
-
-
-class _Plan(NamedTuple):
-    """When a strategy lets go, and for how many periods, less a round each, it holds back."""
-
-    release: Rule
-    periods: int
-
-
-STRATEGIES: dict[str, _Plan] = {
-    "burst": _Plan(_burst, 1),
-    "newest_first": _Plan(_newest_first, 2),
-    "until_end": _Plan(_until_end, 0),
-    "starve": _Plan(_untouched, 0),
-    "largest": _Plan(_burst, 1),
-}
 
 
 class Adversary(Fault):
@@ -88,7 +42,7 @@ class Adversary(Fault):
 
     type: Literal["adversary"] = "adversary"
     strategy: Strategy = Field(description="how it hurts, see above")
-    period: Length | None = Field(
+    period: Period = Field(
         default=None, description="rounds (20) or a time (5s), of starve in rounds; all but until_end need it"
     )
     share: float = Field(default=SHARE, gt=0, le=1, description="of feedback that strategy largest holds")
@@ -149,21 +103,29 @@ class Adversary(Fault):
         """
         if self.strategy != "largest":
             return None
-        ranks = seen.stream.ranks(seen.rounds) if seen.ranks is None else seen.ranks
+        ranks = seen.draws.ranks(seen.rounds) if seen.ranks is None else seen.ranks
         return ranks >= 1 - self.share
 
     def holds(self, due: Moments, axis: Axis) -> Moments:
         """Return when feedback comes that would be due in `due`; what never comes is nobody's to hold."""
         comes = due < (NEVER if due.dtype.kind == "i" else math.inf)
-        period = 1 if self.period is None or self.strategy == "starve" else axis.length("period", self.period)
-        held = STRATEGIES[self.strategy].release(np.where(comes, due, 1), period, axis.start, axis.end)
-        return np.where(comes, held, due)
+        return np.where(comes, self._release(np.where(comes, due, 1), axis), due)
+
+    def _release(self, due: Moments, axis: Axis) -> Moments:
+        if self.strategy == "starve":
+            return due
+        if self.period is None:
+            return np.maximum(due, axis.end)
+        end = _period_end(due, axis.length("period", self.period), axis.start)
+        # A mirror at the period's end, not a sorted queue: each release is known as feedback is submitted.
+        return 2 * end - due if self.strategy == "newest_first" else end
 
     def most(self, rules: Rules, window: Window | None) -> int:  # noqa: ARG002 - whenever it acts
         """Return how long its strategy holds back: until the end of the run where it has no period."""
         if self.period is None:
             return rules.rounds
-        return STRATEGIES[self.strategy].periods * (int(self.period) - 1)
+        periods = {"newest_first": 2, "starve": 0}.get(self.strategy, 1)
+        return periods * (int(self.period) - 1)
 
     @classmethod
     def variants(cls, clock: str) -> list[Variant]:
@@ -177,3 +139,11 @@ class Adversary(Fault):
             Variant({"strategy": {"const": "largest"}, "period": period, "share": share}, needs),
             Variant({"strategy": {"const": "until_end"}}, ("strategy",)),
         ]
+
+
+def _period_end(due: Moments, period: float, start: float) -> Moments:
+    """Return the ends of the periods that moments are in; one that is an end is its own."""
+    if due.dtype.kind == "i":
+        return -(-(due - int(start)) // int(period)) * int(period) + int(start)
+    # Never early: not even where the end is rounded down.
+    return np.maximum(np.ceil((due - start) / period - SLACK) * period + start, due)

@@ -9,30 +9,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from edgefw.delays.agents import Draw, check_agents
+from edgefw.delays.agents import check_agents
 from edgefw.delays.drawn import LONGEST_TRACE, Drawn
-from edgefw.delays.entry import Entry
+from edgefw.delays.entry import PlanEntry
 from edgefw.delays.explain import explained
 from edgefw.delays.fault import Fault
-from edgefw.delays.registry import TYPES, AnyFault
+from edgefw.delays.registry import FAULT, TYPES
 from edgefw.delays.units import as_written
 from edgefw.errors import InputError
+from edgefw.plugins import PLACE
 
 if TYPE_CHECKING:
     from edgefw.delays.fault import Rules
+    from edgefw.delays.plan import Plan
 
 COMMON = tuple(Fault.model_fields)
 """What stands beside `attributes`."""
 
-ATTRIBUTES = frozenset(name for each in TYPES.values() for name in each.model_fields).difference(COMMON)
-"""What stands in `attributes` of some type."""
-
 MOST_FIELDS = 32
 """Of a fault: one that is wrong a million times is refused before a million mistakes are listed."""
 
-_FAULT: TypeAdapter[AnyFault] = TypeAdapter(AnyFault)
+
+def every_attribute() -> set[str]:
+    """Return what stands in `attributes` of some type."""
+    return {name for each in TYPES.at_hand().values() for name in each.own_fields()}
 
 
 class Posted(NamedTuple):
@@ -43,7 +45,7 @@ class Posted(NamedTuple):
     fault: Fault
 
 
-def fault_body(entry: Entry, longest: int | None = None) -> dict[str, Any]:
+def fault_body(entry: PlanEntry, longest: int | None = None) -> dict[str, Any]:
     """Return an entry in the nested form; `read_fault` reads it back. A trace may be cut to its `longest`."""
     fault = entry.fault
     trace = getattr(fault, "trace", None)
@@ -63,6 +65,14 @@ def fault_body(entry: Entry, longest: int | None = None) -> dict[str, Any]:
     return body | {name: written[name] for name in ("at", "duration") if name in written}
 
 
+def plan_body(plan: Plan) -> list[dict[str, Any]]:
+    """Return the faults of a plan in the nested form, each with the agents whose links it is on."""
+    return [
+        {"agents": "all" if agents is None else agents, **fault_body(entry)}
+        for entry, agents in plan.shared()
+    ]
+
+
 def read_fault(body: Any, rules: Rules) -> Posted:
     """Return the fault that a body describes; an InputError says what a run with these rules cannot use."""
     flat, nested = _flatten(body)
@@ -75,28 +85,28 @@ def read_fault(body: Any, rules: Rules) -> Posted:
 
 
 def _read(flat: dict[str, Any], rules: Rules) -> Posted:
-    _check_sizes(flat)
-    _check_base(flat)
+    _check_given(flat)
     try:
-        fault = _FAULT.validate_python(flat)
+        fault = FAULT.validate_python(flat)
     except ValidationError as error:
         raise explained(error) from None
-    _check_whose(fault, rules)
+    agents = None if fault.agents == "all" else _whose(fault, rules)
     fault.check(rules.clock)
-    agents = tuple(dict.fromkeys(fault.agents)) if isinstance(fault.agents, list) else None
     plain = fault.model_copy(update={"agents": "all", "name": None, "apply_to": fault.acts_on})
-    _check_together(plain, rules)
+    _check_fits(plain, rules)
     return Posted(fault.name, agents, plain)
 
 
-def _check_whose(fault: Fault, rules: Rules) -> None:
-    if isinstance(fault.agents, Draw):
+def _whose(fault: Fault, rules: Rules) -> tuple[int, ...]:
+    """Return the agents that a fault names, each once."""
+    if not isinstance(fault.agents, list):
         raise InputError(
             'agents must be "all" or a list such as [0, 3]: only a scenario draws them', "agents"
         )
-    if fault.agents == []:
+    if not fault.agents:
         raise InputError('agents is []: name one at least, or write "all"', "agents")
     check_agents(fault.agents, rules.agents)
+    return tuple(dict.fromkeys(fault.agents))
 
 
 def field_path(name: str, *, nested: bool) -> str:
@@ -122,7 +132,9 @@ def read_patch(body: Any) -> dict[str, Any]:
     attributes = patch.get("attributes")
     unknown = [name for name in patch if name not in COMMON and name != "attributes"]
     if isinstance(attributes, dict):
-        unknown += [field_path(n, nested="attributes" in body) for n in attributes if n not in ATTRIBUTES]
+        unknown += [
+            field_path(n, nested="attributes" in body) for n in attributes if n not in every_attribute()
+        ]
     if unknown:  # also one that is null: it is a mistake, though nothing is there to be removed
         raise InputError(f"{unknown[0]}: unknown field", unknown[0])
     return patch
@@ -150,18 +162,21 @@ def _flatten(body: Any) -> tuple[dict[str, Any], bool]:
     return common | attributes, True
 
 
-def _check_sizes(flat: dict[str, Any]) -> None:
-    """Refuse what is null, or larger than anything that is meant."""
+def _check_given(flat: dict[str, Any]) -> None:
+    """Refuse what is null, larger than anything that is meant, or a delay that does not say how much."""
     for name, value in flat.items():
         if value is None:
             raise InputError(f"{name} is null: leave it out instead", name)
         if isinstance(value, list) and len(value) > LONGEST_TRACE:
             raise InputError(f"{name} has {len(value)} values: at most {LONGEST_TRACE} are allowed", name)
-
-
-def _check_base(flat: dict[str, Any]) -> None:
-    """Refuse a delay that does not say how much."""
-    type_ = TYPES.get(flat["type"]) if isinstance(flat.get("type"), str) else None
+    given = flat.get("type")
+    if isinstance(given, str) and PLACE.fullmatch(given) and given not in TYPES:  # a call imports nothing
+        raise InputError(
+            f"type is {given!r}: a class of another package is taken where the run's scenario has it, or by "
+            "its entry point",
+            "type",
+        )
+    type_ = TYPES.at_hand().get(given) if isinstance(given, str) else None
     if type_ is None or not issubclass(type_, Drawn) or type_.base in flat or "trace" in flat:
         return
     if "jitter" in flat:
@@ -169,10 +184,10 @@ def _check_base(flat: dict[str, Any]) -> None:
     raise InputError(f"{type_.base} is missing: type {type_.base} needs it, or a trace", type_.base)
 
 
-def _check_together(fault: Fault, rules: Rules) -> None:
+def _check_fits(fault: Fault, rules: Rules) -> None:
     """Refuse a fault that this run has no use for: rounds of no fixed length, say."""
     wall, posted = rules.clock == "wall", fault.at is None
-    entry = Entry(
+    entry = PlanEntry(
         *(None, fault.type, fault, 0),
         since=0.0 if posted and wall else None,
         since_rounds=(0,) * rules.agents if posted and not wall else None,

@@ -26,7 +26,7 @@ BELOW_ONE = np.nextafter(1.0, 0.0)
 
 
 @dataclass(frozen=True)
-class Stream:
+class Draws:
     """The numbers of one fault on one link: `link` is what tells it from others (see `LinkId.key`)."""
 
     seed: int
@@ -41,37 +41,28 @@ class Stream:
     def uniforms(self, rounds: range) -> NDArray[np.float64]:
         """Return (len(rounds), 4) numbers in [0, 1), a row a round; `rounds` are consecutive, from 0 on.
 
-        >>> stream = Stream(seed=7, link=(3,), salt=0)
-        >>> bool((stream.uniforms(range(5, 6))[0] == stream.uniforms(range(1, 10))[4]).all())
+        >>> draws = Draws(seed=7, link=(3,), salt=0)
+        >>> bool((draws.uniforms(range(5, 6))[0] == draws.uniforms(range(1, 10))[4]).all())
         True
         """
-        return _unit(self._bits(rounds))
-
-    def _bits(self, rounds: range) -> NDArray[np.uint64]:
-        """Return (len(rounds), 4) random words."""
         if rounds.step != 1 or rounds.start < 0:
             raise ValueError(f"{rounds} are not consecutive rounds from 0 on")
-        cipher = np.random.Philox(key=self._key, counter=rounds.start)
-        return cipher.random_raw(4 * len(rounds)).reshape(-1, 4)
+        words = np.random.Philox(key=self._key, counter=rounds.start).random_raw(4 * len(rounds))
+        return (words >> np.uint64(11)).astype(np.float64).reshape(-1, 4) * 2.0**-53  # their first 53 bits
 
     def at(self, rounds: SomeRounds, which: int) -> NDArray[np.float64]:
         """Return (len(rounds),) numbers in [0, 1): number `which` of every round."""
         if isinstance(rounds, range):
-            return _unit(self._bits(rounds)[:, which])
-        if len(rounds) <= 1:
-            rounds = range(int(rounds[0]), int(rounds[0]) + 1) if len(rounds) else range(0)
-            return self.at(rounds, which)
+            return self.uniforms(rounds)[:, which]
+        if not len(rounds):
+            return np.zeros(0)
         first, last = int(rounds.min()), int(rounds.max())
         if last - first <= len(rounds) + _GAP:
-            return _unit(self._bits(range(first, last + 1))[rounds - first, which])
-        return self._scattered(rounds, which)
-
-    def _scattered(self, rounds: NDArray[np.int64], which: int) -> NDArray[np.float64]:
-        """Return the same for rounds that lie far apart."""
+            return self.uniforms(range(first, last + 1))[:, which][rounds - first]
         there, place = np.unique(rounds, return_inverse=True)
         runs = np.split(there, np.flatnonzero(np.diff(there) > _GAP) + 1)
-        drawn = [self._bits(range(int(run[0]), int(run[-1]) + 1))[run - run[0], which] for run in runs]
-        return _unit(np.concatenate(drawn)[place])
+        drawn = [self.uniforms(range(int(run[0]), int(run[-1]) + 1))[run - run[0], which] for run in runs]
+        return np.concatenate(drawn)[place]
 
     def amounts(self, rounds: SomeRounds, correlation: float = 0.0) -> NDArray[np.float64]:
         """Return (len(rounds),) numbers in [0, 1) that decide how much, blended with the round before."""
@@ -87,11 +78,6 @@ class Stream:
     def ranks(self, rounds: SomeRounds) -> NDArray[np.float64]:
         """Return (len(rounds),) numbers in [0, 1) in place of ranks that nobody knows."""
         return self.at(rounds, RANK)
-
-
-def _unit(bits: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return words as numbers in [0, 1): their first 53 bits."""
-    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def blend(now: NDArray[np.float64], before: NDArray[np.float64], correlation: float) -> NDArray[np.float64]:

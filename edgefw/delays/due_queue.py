@@ -41,24 +41,18 @@ class DueQueue:
 
     def push(self, key: Key, due: float) -> None:
         """Queue a key; one that is queued already moves to its new due time."""
-        self.push_all([(due, key)])
-
-    def push_all(self, entries: Iterable[tuple[float, Key]]) -> None:
-        """Queue or move many keys, each with its due time."""
-        moved = [entry for entry in entries if self._moves(entry)]
-        self._due.update((key, due) for due, key in moved)
-        if len(moved) > _SPARE:
-            self._rebuild()
-            return
-        for entry in moved:
-            heapq.heappush(self._heap, entry)
-        self._tidy()
-
-    def _moves(self, entry: tuple[float, Key]) -> bool:
-        due, key = entry
         if math.isnan(due):
             raise InputError(f"agent {key[0]}, round {key[1]}: a due time has to be a number")
-        return self._due.get(key) != due
+        if self._due.get(key) != due:
+            self._due[key] = due
+            heapq.heappush(self._heap, (due, key))
+            if len(self._heap) > 2 * len(self._due) + _SPARE:
+                self._rebuild()
+
+    def push_all(self, entries: Iterable[tuple[float, Key]]) -> None:
+        """Queue or move about all keys that there are, each with its due time."""
+        self._due.update((key, due) for due, key in entries)
+        self._rebuild()
 
     def remove(self, key: Key) -> bool:
         """Take a key out; return whether it was in."""
@@ -83,10 +77,6 @@ class DueQueue:
     def _stands(self, entry: tuple[float, Key]) -> bool:
         due, key = entry
         return self._due.get(key) == due
-
-    def _tidy(self) -> None:
-        if len(self._heap) > 2 * len(self._due) + _SPARE:
-            self._rebuild()
 
     def _rebuild(self) -> None:
         self._heap = [(due, key) for key, due in self._due.items()]

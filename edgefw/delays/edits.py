@@ -1,10 +1,9 @@
 """Changes of a delay plan: pure functions from a plan to a plan.
 
-Each returns the plan it was given where nothing changes, else one with the next version. An error (see
-`refusals`) leaves no trace: plans are never altered.
+Each returns the plan it was given where nothing changes, else one with the next version. An error leaves no
+trace: plans are never altered.
 
-A fault that says `at` is counted from the run's start, as in a scenario; any other from when
-it is posted.
+A fault that says `at` is counted from the run's start, as in a scenario; any other from when it is posted.
 """
 
 from __future__ import annotations
@@ -15,11 +14,9 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 from edgefw.delays.body import Posted, fault_body, read_fault, read_patch
-from edgefw.delays.entry import Entry, same_fault
+from edgefw.delays.entry import PlanEntry, same_fault
 from edgefw.delays.plan import MOST_FAULTS
-from edgefw.delays.refusals import ExistsError, UnknownError
-from edgefw.delays.strict import check_name
-from edgefw.errors import InputError
+from edgefw.errors import ExistsError, InputError, UnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,13 +29,14 @@ if TYPE_CHECKING:
 def add(plan: Plan, moment: Moment, agent: int | None, fault: Fault, name: str | None) -> Plan:
     """Add a fault that was read at the end; without a name it gets its type's, or type-2 and so on."""
     check_agent(plan, agent)
-    taken = {entry.key for entry in plan.entries}
-    name = free_name(taken, (agent,), fault.type) if name is None else _checked_name(name)
+    taken = {(entry.agent, entry.name) for entry in plan.entries}
+    if name is None:
+        name = free_name(taken, (agent,), fault.type)
     if (agent, name) in taken:
         raise ExistsError(f"{_place(agent)} has a fault {name!r} already: change it, or choose another name")
     if len(plan.entries) >= MOST_FAULTS:
         raise ExistsError(f"the plan has {MOST_FAULTS} faults, and may not have more: remove some first")
-    return _changed(plan, (*plan.entries, _posted(plan, moment, (agent, name), fault, salt=None)))
+    return _changed(plan, (*plan.entries, _posted(plan, moment, (agent, name), fault)))
 
 
 def change(plan: Plan, moment: Moment, agent: int | None, name: str, patch: Any) -> Plan:
@@ -53,7 +51,7 @@ def change(plan: Plan, moment: Moment, agent: int | None, name: str, patch: Any)
     anew = fault.at is None and (old.fault.at is not None or patch.get("duration") is not None)
     if same_fault(old, fault) and not anew:
         return plan
-    new = _posted(plan, moment, old.key, fault, salt=_kept_salt(old, fault))
+    new = _posted(plan, moment, old.key, fault, old)
     if fault.at is None and not anew:
         new = dataclasses.replace(new, since=old.since, since_rounds=old.since_rounds)
     return _changed(plan, tuple(new if entry is old else entry for entry in plan.entries))
@@ -73,11 +71,14 @@ def replace(
     `disabled` are the links to be disabled, None leaves them as they are.
     """
     there = {entry.key: entry for entry in plan.entries}
-    entries: dict[Key, Entry] = {}
+    entries: dict[Key, PlanEntry] = {}
     for posted, name in zip(faults, _names(faults), strict=True):
         for agent in posted.agents or (None,):
             key = (agent, name)
-            entries[key] = _replaced(plan, moment, key, posted.fault, there.get(key))
+            entry = there.get(key)
+            if entry is None or not same_fault(entry, posted.fault):
+                entry = _posted(plan, moment, key, posted.fault, entry)
+            entries[key] = entry
     if len(entries) > MOST_FAULTS:
         raise InputError(
             f"faults are {len(entries)}, counted by agent: at most {MOST_FAULTS} are allowed", "faults"
@@ -96,13 +97,13 @@ def enable(plan: Plan, agent: int, *, enabled: bool) -> Plan:
     return _changed(plan, plan.entries, plan.disabled - {agent} if enabled else plan.disabled | {agent})
 
 
-def without(plan: Plan, entries: Iterable[Entry]) -> Plan:
+def without(plan: Plan, entries: Iterable[PlanEntry]) -> Plan:
     """Remove those of the entries that are still there as they were."""
     gone = {entry.key: entry for entry in entries}
     return _changed(plan, tuple(entry for entry in plan.entries if gone.get(entry.key) != entry))
 
 
-def find(plan: Plan, agent: int | None, name: str) -> Entry:
+def find(plan: Plan, agent: int | None, name: str) -> PlanEntry:
     """Return the fault of that name on a link, or on all of them (None)."""
     check_agent(plan, agent)
     for entry in plan.entries:
@@ -119,10 +120,11 @@ def check_agent(plan: Plan, agent: int | None) -> None:
 
 def free_name(taken: Collection[Key], agents: Iterable[int | None], type_: str) -> str:
     """Return the first of type, type-2, ... that is free on all of these links."""
-    whose, number = tuple(agents), 1
-    while any((agent, _numbered(type_, number)) in taken for agent in whose):
+    whose, name, number = tuple(agents), type_, 1
+    while any((agent, name) in taken for agent in whose):
         number += 1
-    return _numbered(type_, number)
+        name = f"{type_}-{number}"
+    return name
 
 
 def merged(target: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,7 +145,7 @@ def merged(target: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any
     return result
 
 
-def _changed(plan: Plan, entries: tuple[Entry, ...], disabled: Collection[int] | None = None) -> Plan:
+def _changed(plan: Plan, entries: tuple[PlanEntry, ...], disabled: Collection[int] | None = None) -> Plan:
     links = plan.disabled if disabled is None else frozenset(disabled)
     same = len(entries) == len(plan.entries) and all(map(operator.is_, entries, plan.entries))
     if same and links == plan.disabled:
@@ -151,34 +153,22 @@ def _changed(plan: Plan, entries: tuple[Entry, ...], disabled: Collection[int] |
     return dataclasses.replace(plan, version=plan.version + 1, entries=entries, disabled=links)
 
 
-def _posted(plan: Plan, moment: Moment, key: Key, fault: Fault, salt: int | None) -> Entry:
-    """Return a new entry, counted from now (or from the run's start, if it says when it begins)."""
-    agent, name = key
-    salt = _salt(fault, name) if salt is None else salt
-    if fault.at is not None:
-        return Entry(agent, name, fault, salt)
-    if plan.rules.clock == "wall":
-        return Entry(agent, name, fault, salt, since=moment.now)
-    return Entry(agent, name, fault, salt, since_rounds=moment.rounds)
+def _posted(plan: Plan, moment: Moment, key: Key, fault: Fault, old: PlanEntry | None = None) -> PlanEntry:
+    """Return an entry in place of an `old` one if there is one.
 
-
-def _replaced(plan: Plan, moment: Moment, key: Key, fault: Fault, old: Entry | None) -> Entry:
-    if old is None:
-        return _posted(plan, moment, key, fault, salt=None)
-    if same_fault(old, fault):
-        return old
-    return _posted(plan, moment, key, fault, salt=_kept_salt(old, fault))
-
-
-def _salt(fault: Fault, name: str) -> int:
-    """Return what tells the fault's draws from others': a seed of its own, else its name."""
+    It is counted from now, or from the run's start if it says when it begins. What tells its draws from
+    others' is a seed of its own, else its name; what keeps its seed keeps its draws.
+    """
     seed = getattr(fault, "seed", None)
-    return 2 * (2**53 + zlib.crc32(name.encode())) + 1 if seed is None else 2 * seed
-
-
-def _kept_salt(old: Entry, fault: Fault) -> int | None:
-    """Return the salt that a fault keeps through a change, None where its seed has changed."""
-    return old.salt if getattr(old.fault, "seed", None) == getattr(fault, "seed", None) else None
+    if old is not None and getattr(old.fault, "seed", None) == seed:
+        salt = old.salt
+    else:
+        salt = 2 * (2**53 + zlib.crc32(key[1].encode())) + 1 if seed is None else 2 * seed
+    if fault.at is not None:
+        return PlanEntry(*key, fault, salt)
+    if plan.rules.clock == "wall":
+        return PlanEntry(*key, fault, salt, since=moment.now)
+    return PlanEntry(*key, fault, salt, since_rounds=moment.rounds)
 
 
 def _names(faults: Sequence[Posted]) -> list[str]:
@@ -199,16 +189,5 @@ def _names(faults: Sequence[Posted]) -> list[str]:
     return names
 
 
-def _checked_name(name: str) -> str:
-    try:
-        return check_name(name, "fault")
-    except ValueError as error:
-        raise InputError(f"name: {error}", "name") from None
-
-
 def _place(agent: int | None) -> str:
     return "the plan for all links" if agent is None else f"the link of agent {agent}"
-
-
-def _numbered(type_: str, number: int) -> str:
-    return type_ if number == 1 else f"{type_}-{number}"

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from edgefw.delays.acting import OnLink, Span
-from edgefw.delays.draws import Stream
+from edgefw.delays.draws import Draws
 from edgefw.delays.fault import ApplyTo, Axis, Fault, Rules, Window
+from edgefw.delays.on_link import ALWAYS, OnLink, Span
 from edgefw.delays.units import in_rounds, in_seconds
 from edgefw.errors import InputError
 
@@ -31,7 +31,7 @@ NOT_YET: Span = (math.inf, math.inf)
 
 
 @dataclass(frozen=True)
-class Entry:
+class PlanEntry:
     """A named fault on the link of `agent` (None: on all of them), with the salt of its draws.
 
     `since` (wall clock) or `since_rounds` (rounds clock) say when it was posted; without them it is counted
@@ -44,9 +44,11 @@ class Entry:
     salt: int
     since: float | None = None
     since_rounds: tuple[int, ...] | None = None
+    apply_to: ApplyTo = field(init=False, repr=False, compare=False)  # which messages it acts on
     _links: dict[Any, OnLink] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "apply_to", self.fault.acts_on)
         if self.fault.agents != "all" or self.fault.name is not None:
             plain = self.fault.model_copy(update={"agents": "all", "name": None})
             object.__setattr__(self, "fault", plain)
@@ -55,11 +57,6 @@ class Entry:
     def key(self) -> Key:
         """What tells it from all others in a plan."""
         return self.agent, self.name
-
-    @property
-    def apply_to(self) -> ApplyTo:
-        """Which messages it acts on."""
-        return self.fault.acts_on
 
     @cached_property
     def text(self) -> str:
@@ -78,14 +75,7 @@ class Entry:
             if wall and self.fault.climbs and window not in {None, (1, None)}:
                 self._check_pace(rules)
             self.fault.fits(Axis(not wall, 0.0, math.inf, rules.round_seconds))
-            link = OnLink(
-                self.fault,
-                stream(rules.seed, rules.links[agent], self.salt),
-                rules,
-                self.span(rules, start),
-                window,
-            )
-            self._links[rules, agent, start] = link
+            self._links[rules, agent, start] = self._made(rules, agent, self.span(rules, start), window)
         return self._links[rules, agent, start]
 
     def in_rounds(self, rules: Rules, agent: int) -> OnLink:
@@ -95,8 +85,10 @@ class Entry:
                 f"{self.name} counts in time, which needs rounds of a known length: "
                 "set pace=250ms, say, or clock=rounds with delays in rounds"
             )
-        window = window_of(self.fault, rules.round_seconds)
-        return OnLink(self.fault, stream(rules.seed, rules.links[agent], self.salt), rules, window=window)
+        return self._made(rules, agent, ALWAYS, window_of(self.fault, rules.round_seconds))
+
+    def _made(self, rules: Rules, agent: int, span: Span, window: Window | None) -> OnLink:
+        return OnLink(self.fault, draws_of(rules.seed, rules.links[agent], self.salt), rules, span, window)
 
     def counts_rounds(self, rules: Rules) -> bool:
         """Whether it is in force for some rounds, not for a span of time."""
@@ -113,11 +105,6 @@ class Entry:
         found = window_of(self.fault, rules.round_seconds, base)
         return (base + 1, None) if found is None and base else found
 
-    def stop(self, rules: Rules, agent: int) -> float:
-        """Return the first round for which one that counts rounds is not in force any more."""
-        _, last = self.window(rules, agent) or (1, None)
-        return math.inf if last is None else last
-
     def span(self, rules: Rules, start: float | None) -> Span:
         """Return the moments of the clock between which it is in force; `start` is the run's."""
         fault, zero = self.fault, start if self.since is None else self.since
@@ -125,22 +112,17 @@ class Entry:
             return NOT_YET
         if self.counts_rounds(rules):
             return zero, math.inf
-        _, first = self._first
-        if self.since is None and isinstance(first, int):
-            return self._outage(rules, zero)
         length = rules.round_seconds
+        if self.since is None and isinstance(self._first[1], int):
+            # A blackout in rounds, which is about releases: round t begins after t - 1 rounds.
+            self._check_pace(rules)
+            first, stop = window_of(fault, length) or (1, None)
+            pace = length or 0.0
+            return zero + (first - 1) * pace, math.inf if stop is None else zero + (stop - 1) * pace
         begin = zero + (0.0 if fault.at is None else in_seconds("at", fault.at, length))
-        return begin, math.inf if fault.duration is None else begin + in_seconds(
-            "duration", fault.duration, length
-        )
-
-    def _outage(self, rules: Rules, zero: float) -> Span:
-        """Return the span of a blackout in rounds, which is about releases: round t begins after t - 1."""
-        self._check_pace(rules)
-        length = rules.round_seconds or 0.0
-        first, stop = window_of(self.fault, length) or (1, None)
-        end = math.inf if stop is None else zero + (stop - 1) * length
-        return zero + (first - 1) * length, end
+        if fault.duration is None:
+            return begin, math.inf
+        return begin, begin + in_seconds("duration", fault.duration, length)
 
     def _check_pace(self, rules: Rules) -> None:
         """Refuse rounds that cannot be found on the clock."""
@@ -153,7 +135,7 @@ class Entry:
         return ("duration", self.fault.duration) if self.fault.at is None else ("at", self.fault.at)
 
 
-def same_fault(entry: Entry, fault: Fault) -> bool:
+def same_fault(entry: PlanEntry, fault: Fault) -> bool:
     """Whether an entry has this fault; 5 rounds are not 5 seconds, though 5 == 5.0."""
     there, new = _said(entry.fault), _said(fault)
     return there == new and all(type(there[name]) is type(value) for name, value in new.items())
@@ -179,6 +161,6 @@ def window_of(fault: Fault, round_seconds: float | None, base: int = 0) -> Windo
 
 
 @lru_cache(maxsize=4096)
-def stream(seed: int, link: LinkId, salt: int) -> Stream:
+def draws_of(seed: int, link: LinkId, salt: int) -> Draws:
     """Return the numbers of a fault on a link; kept, for their key takes longer to make than to use."""
-    return Stream(seed, link.key, salt)
+    return Draws(seed, link.key, salt)

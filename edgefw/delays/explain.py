@@ -14,11 +14,10 @@ from edgefw.delays.units import as_written
 from edgefw.errors import InputError, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pydantic_core import ErrorDetails
 
     Location = tuple[int | str, ...]
+    Root = type[BaseModel] | None
 
 _PAIR = "an edge is a pair of agents, such as [0, 1]"
 _ALLOWED = {
@@ -38,98 +37,62 @@ _ALLOWED = {
 }
 
 
-def explained(error: ValidationError, root: type[BaseModel] | None = None) -> InputError:
+def explained(error: ValidationError, root: Root = None) -> InputError:
     """Return the first mistake that pydantic found, as one line, with its field.
 
     `root` is the model of the document, None where it is a single fault. A field that is not known comes
     first: it is often the one that another mistake says is missing.
     """
     details = sorted(error.errors(include_url=False), key=lambda detail: detail["type"] != "extra_forbidden")
-    first, more = _Mistake(details[0], root), len(details) - 1
-    return InputError(first.line if not more else f"{first.line} (and {more} more)", first.path)
+    path, line = _said(details[0], root)
+    return InputError(line if len(details) == 1 else f"{line} (and {len(details) - 1} more)", path)
 
 
-class _Mistake:
-    """One thing that pydantic found."""
-
-    def __init__(self, detail: ErrorDetails, root: type[BaseModel] | None) -> None:
-        self._detail, self._root = detail, root
-        self.path = _path(detail["loc"])
-        self.line = self._say()
-
-    def _say(self) -> str:
-        kind = self._detail["type"]
-        if kind in _SAID:
-            return _SAID[kind](self)
-        limits = {name: _plain(limit) for name, limit in self._detail.get("ctx", {}).items()}
-        allowed = _ALLOWED[kind].format(**limits) if kind in _ALLOWED else self._detail["msg"]
-        return f"{self.path} is {as_written(self._detail['input'])}: {allowed}"
-
-    def _unknown_field(self) -> str:
-        *above, name = self._detail["loc"]
-        fields = self._fields(tuple(above))
-        homes = [] if self._root is None or above else self._homes(str(name))
-        near = homes or difflib.get_close_matches(str(name), fields, n=1)
-        hint = f": did you mean {near[0]!r}?" if near else f"; allowed: {', '.join(fields)}"
-        return f"{self.path}: unknown field{hint}"
-
-    def _homes(self, name: str) -> list[str]:
-        """Return the sections of the document that have a field of this name."""
-        sections = [] if self._root is None else self._root.model_fields
-        return [f"{section}.{name}" for section in sections if name in self._fields((section,))]
-
-    def _missing(self) -> str:
-        *above, last = self._detail["loc"]
-        if isinstance(last, int):  # the second end of an edge
-            return f"{_path(tuple(above))} is {as_written(self._detail['input'])}: {_PAIR}"
-        whose = f"type {above[-1]}" if above and above[-1] in TYPES else _path(tuple(above))
-        return f"{self.path} is missing: {whose} needs it"
-
-    def _no_type(self) -> str:
-        self.path = _joined(self.path, "type")
-        return f"{self.path} is missing: give one of {', '.join(TYPES)}"
-
-    def _unknown_type(self) -> str:
-        self.path = _joined(self.path, "type")
-        return _not_one_of(self.path, "fault type", self._detail["input"]["type"], list(TYPES))
-
-    def _unknown_choice(self) -> str:
-        choices = re.findall(r"'([^']*)'", self._detail["ctx"]["expected"])
-        return _not_one_of(self.path, self.path.rpartition(".")[2], self._detail["input"], choices)
-
-    def _not_a_section(self) -> str:
-        fields = ", ".join(self._fields(self._detail["loc"]))
-        given = as_written(self._detail["input"])
-        return f"{self.path or 'a scenario'} is {given}: it must be a mapping of {fields}"
-
-    def _own_words(self) -> str:
-        """Return what a validator of ours said: it shows the value already."""
-        message = str(self._detail["ctx"]["error"])
-        return f"{self.path}: {message}" if self.path else message
-
-    def _fields(self, loc: Location) -> list[str]:
-        """Return the fields that stand at a location, or none."""
-        model: type[BaseModel] | None = self._root
-        for part in loc:
-            if part in TYPES:
-                model = TYPES[str(part)]
-            elif part == "[draw]":
-                model = Draw
-            elif model is not None:
-                model = _section(model, part)
-        return [] if model is None else list(model.model_fields)
+def _said(detail: ErrorDetails, root: Root) -> tuple[str, str]:
+    """Return the path of a mistake as the user writes it, and what is wrong there."""
+    loc, given, context, kind = detail["loc"], detail["input"], detail.get("ctx", {}), detail["type"]
+    path = _path((*loc, "type") if kind in {"union_tag_not_found", "union_tag_invalid"} else loc)
+    match kind:
+        case "extra_forbidden" | "invalid_key":
+            line = f"{path}: unknown field{_hint(loc, root)}"
+        case "missing":
+            line = _missing(loc, given)
+        case "union_tag_not_found":
+            line = f"{path} is missing: give one of {', '.join(TYPES.names())}"
+        case "union_tag_invalid":
+            line = _not_one_of(path, "fault type", given["type"], TYPES.names())
+        case "literal_error":
+            choices = re.findall(r"'([^']*)'", context["expected"])
+            line = _not_one_of(path, path.rpartition(".")[2], given, choices)
+        case "model_type":
+            fields = ", ".join(_fields(loc, root))
+            line = f"{path or 'a scenario'} is {as_written(given)}: it must be a mapping of {fields}"
+        case "value_error":  # of a validator of ours: its words show the value already
+            line = f"{path}: {context['error']}" if path else str(context["error"])
+        case _:
+            limits = {name: _plain(limit) for name, limit in context.items()}
+            allowed = _ALLOWED[kind].format(**limits) if kind in _ALLOWED else detail["msg"]
+            line = f"{path} is {as_written(given)}: {allowed}"
+    return path, line
 
 
-_SAID: dict[str, Callable[[_Mistake], str]] = {
-    "extra_forbidden": _Mistake._unknown_field,  # noqa: SLF001 - its own table
-    "invalid_key": _Mistake._unknown_field,  # noqa: SLF001
-    "missing": _Mistake._missing,  # noqa: SLF001
-    "union_tag_not_found": _Mistake._no_type,  # noqa: SLF001
-    "union_tag_invalid": _Mistake._unknown_type,  # noqa: SLF001
-    "literal_error": _Mistake._unknown_choice,  # noqa: SLF001
-    "model_type": _Mistake._not_a_section,  # noqa: SLF001
-    "value_error": _Mistake._own_words,  # noqa: SLF001
-}
+def _hint(loc: Location, root: Root) -> str:
+    """Return what may have been meant by an unknown field: one of that name elsewhere, or one like it."""
+    *above, name = loc
+    fields = _fields(tuple(above), root)
+    sections = [] if root is None or above else root.model_fields
+    homes = [f"{section}.{name}" for section in sections if name in _fields((section,), root)]
+    near = homes or difflib.get_close_matches(str(name), fields, n=1)
+    return f": did you mean {near[0]!r}?" if near else f"; allowed: {', '.join(fields)}"
+
+
+def _missing(loc: Location, given: Any) -> str:
+    *above, last = loc
+    place = _path(tuple(above))
+    if isinstance(last, int):  # the second end of an edge
+        return f"{place} is {as_written(given)}: {_PAIR}"
+    whose = f"type {above[-1]}" if above and above[-1] in TYPES else place
+    return f"{_path(loc)} is missing: {whose} needs it"
 
 
 def _not_one_of(path: str, kind: str, given: Any, choices: list[str]) -> str:
@@ -142,14 +105,9 @@ def _plain(limit: Any) -> Any:
     return int(limit) if isinstance(limit, float) and limit.is_integer() else limit
 
 
-def _joined(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
-
-
 def _path(loc: Location) -> str:
     """Return the location as the user writes it: without the type of a fault, and without [branches]."""
-    own = [part for at, part in enumerate(loc) if not _is_tag(loc, at)]
-    return ".".join(str(part) for part in own)
+    return ".".join(str(part) for at, part in enumerate(loc) if not _is_tag(loc, at))
 
 
 def _is_tag(loc: Location, at: int) -> bool:
@@ -160,7 +118,20 @@ def _is_tag(loc: Location, at: int) -> bool:
     return part in TYPES and (at == 0 or (at == 2 and isinstance(loc[1], int)))
 
 
-def _section(model: type[BaseModel], name: int | str) -> type[BaseModel] | None:
+def _fields(loc: Location, root: Root) -> list[str]:
+    """Return the fields that stand at a location, or none."""
+    model = root
+    for part in loc:
+        if part in TYPES:
+            model = TYPES[str(part)]
+        elif part == "[draw]":
+            model = Draw
+        elif model is not None:
+            model = _section(model, part)
+    return [] if model is None else list(model.model_fields)
+
+
+def _section(model: type[BaseModel], name: int | str) -> Root:
     field = model.model_fields.get(str(name))
     annotation = None if field is None else field.annotation
     return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None

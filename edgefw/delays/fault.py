@@ -14,9 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, ConfigDict, Field, NonNegativeInt
 
@@ -36,9 +35,10 @@ from edgefw.delays.units import (
 from edgefw.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
     from pydantic.fields import FieldInfo
 
-    from edgefw.delays.draws import SomeRounds, Stream
+    from edgefw.delays.draws import Draws, SomeRounds
     from edgefw.delays.link_id import LinkId
 
 ApplyTo = Literal["new", "pending"]
@@ -74,7 +74,7 @@ class Seen(NamedTuple):
     rounds: SomeRounds
     elapsed: NDArray[np.float64]  # of one that climbs: since it began, in the clock's unit, at least 0
     ranks: NDArray[np.float64] | None  # of their norms on the link, in [0, 1]; None where nobody knows
-    stream: Stream  # the numbers that the fault draws
+    draws: Draws  # the numbers that the fault draws
 
 
 class Axis(NamedTuple):
@@ -106,9 +106,7 @@ class Fault(Strict):
 
     examples: ClassVar[tuple[dict[str, Any], ...]] = ()  # as a scenario writes it, for each of its clocks
     acts_on_by_default: ClassVar[ApplyTo] = "new"
-    about_releases: ClassVar[bool] = (
-        False  # its window is about when messages come, not about when they were sent
-    )
+    about_releases: ClassVar[bool] = False  # it is in force for what comes then, whenever that was sent
     adds_time: ClassVar[bool] = False  # by the wall clock, what it adds is a time
     climbs: ClassVar[bool] = False  # what it adds depends on how long ago it began
     steady: ClassVar[bool] = False  # what it adds depends on the round alone, and it does nothing else
@@ -127,11 +125,15 @@ class Fault(Strict):
         "is there; if left out pending for a blackout, new for all others",
     )
     probability: float = Field(default=1.0, ge=0, le=1, description="chance that a feedback is affected")
-    at: When | None = Field(
-        default=None, description="when it begins: a round (200) or a time (90s); from the start if left out"
+    at: When = Field(
+        default=None,
+        description="when it begins: a time (90s) or a round (200 rounds; 200 under the rounds clock); from "
+        "the start if left out",
     )
-    duration: Length | None = Field(
-        default=None, description="how long it lasts: rounds (50) or a time (10s); to the end if left out"
+    duration: Length = Field(
+        default=None,
+        description="how long it lasts: a time (10s) or rounds (50 rounds; 50 under the rounds clock); to "
+        "the end if left out",
     )
 
     @property
@@ -142,7 +144,14 @@ class Fault(Strict):
     @property
     def counts_time(self) -> bool:
         """Whether, by the wall clock, only a length of rounds turns it into rounds."""
-        return self.adds_time or any(isinstance(value, float) for _, value, _ in self.counted())
+        return self.adds_time or any(
+            isinstance(getattr(self, name), float) for name in counted_fields(type(self))
+        )
+
+    @property
+    def largest(self) -> float | None:
+        """The largest delay that it says it adds, in its clock's own unit; None where it says none."""
+        return None
 
     @property
     def waits_for_end(self) -> bool:
@@ -165,28 +174,24 @@ class Fault(Strict):
         """Return which messages it is after, (m,); None for all."""
         return None
 
-    def most(self, rules: Rules, window: Window | None) -> int | None:  # noqa: ARG002 - a fault that adds none
+    def most(self, rules: Rules, window: Window | None) -> int | None:  # noqa: ARG002 - whenever it acts
         """Return how many rounds it can add to a delay under the rounds clock; None if there is no bound."""
-        return 0
+        return 0 if self.largest is None else int(self.largest) - 1
 
-    def declared(self, rules: Rules, window: Window | None) -> float:  # noqa: ARG002 - it says nothing
-        """Return how many rounds it says that it adds to a delay, 0 where it says none.
+    def declared(self, rules: Rules, window: Window | None) -> float:  # noqa: ARG002 - whenever it acts
+        """Return how many rounds it says that it adds to a delay, by the pace (or rounds of a second).
 
         Nothing drawn is looked at: this is what may be known before a run.
         """
-        return 0.0
+        if self.largest is None:
+            return 0.0
+        return self.largest - 1 if rules.clock == "rounds" else self.largest / (rules.round_seconds or 1.0)
 
     def fits(self, axis: Axis) -> None:
         """Refuse an amount that cannot be counted on an axis: rounds of no fixed length."""
 
     def check_simulable(self) -> None:
         """Refuse what needs more than the simulator knows."""
-
-    def gate(self, stream: Stream, rounds: SomeRounds) -> NDArray[np.bool_]:
-        """Return which of these rounds' messages, (len(rounds),), chance lets it act on."""
-        if self.probability == 1:
-            return np.ones(len(rounds), dtype=np.bool_)
-        return stream.gates(rounds) < self.probability
 
     def check(self, clock: str) -> None:
         """Refuse what it cannot say under a clock. Types add what concerns their own fields."""
@@ -198,9 +203,10 @@ class Fault(Strict):
                 f"use type {instead[0]}, or set clock={instead[1]}",
                 "type",
             )
-        for name, value, counted in self.counted():
-            _check_unit(name, value, counted, clock)
-        if clock == "wall":
+        for name, counted in counted_fields(type(self)).items():
+            if (value := getattr(self, name)) is not None:
+                _check_unit(name, value, counted, clock)
+        if clock == "wall" and self.acts_on == "pending" and not self.about_releases:
             self._check_pending()
 
     @classmethod
@@ -219,18 +225,11 @@ class Fault(Strict):
         """Return the fields that a type has beside those of every fault."""
         return {name: field for name, field in cls.model_fields.items() if name not in Fault.model_fields}
 
-    def counted(self) -> list[tuple[str, float, Counted]]:
-        """Return the fields that count rounds or time and are given: name, value, and what they may be."""
-        values = ((name, getattr(self, name), mark) for name, mark in counted_fields(type(self)).items())
-        return [(name, value, mark) for name, value, mark in values if value is not None]
-
     def _check_pending(self) -> None:
-        """Refuse a window in rounds for what acts on held messages by the wall clock: they are held by none.
+        """Refuse a window in rounds: by the wall clock, what is held is not held by rounds.
 
         One that is about releases has its times found for its rounds by the pace.
         """
-        if self.acts_on != "pending" or self.about_releases:
-            return
         for name in ("at", "duration"):
             value = getattr(self, name)
             if isinstance(value, int):
@@ -244,15 +243,12 @@ class Fault(Strict):
 @cache
 def counted_fields(cls: type[Fault]) -> dict[str, Counted]:
     """Return the fields of a type that count rounds or time."""
-    hints = get_type_hints(cls, include_extras=True)
-    found = {name: _mark(hints[name]) for name in cls.model_fields}
-    return {name: mark for name, mark in found.items() if mark is not None}
-
-
-def _mark(hint: Any) -> Counted | None:
-    """Return the mark of an annotation, or of one of its branches."""
-    own = next((each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Counted)), None)
-    return own or next((mark for each in get_args(hint) if (mark := _mark(each)) is not None), None)
+    return {
+        name: mark
+        for name, field in cls.model_fields.items()
+        for mark in field.metadata
+        if isinstance(mark, Counted)
+    }
 
 
 def _check_unit(name: str, value: float, counted: Counted, clock: str) -> None:
@@ -260,6 +256,12 @@ def _check_unit(name: str, value: float, counted: Counted, clock: str) -> None:
         raise InputError(
             f"{name} is the time {format_duration(value)}, and clock is rounds: "
             "write a number of rounds, or set clock=wall",
+            name,
+        )
+    if clock == "wall" and counted.worded and type(value) is int and value:
+        raise InputError(
+            f"{name} is {value}, which has no unit, and clock is wall: write a time ({value}s) or rounds "
+            f"({value} rounds)",
             name,
         )
     if clock == "wall" and not counted.mixed and isinstance(value, int) and value:
@@ -274,8 +276,3 @@ def _check_unit(name: str, value: float, counted: Counted, clock: str) -> None:
 def level_added(level: NDArray[np.float64], clock: str) -> NDArray[Any]:
     """Return what a delay of this level adds: seconds, or rounds less the one that is no delay."""
     return level if clock == "wall" else nearest(level) - 1
-
-
-def rounds_added(delay: float, rules: Rules) -> float:
-    """Return how many rounds a delay in the clock's own unit adds, by the pace (or rounds of a second)."""
-    return delay - 1 if rules.clock == "rounds" else delay / (rules.round_seconds or 1.0)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from edgefw.delays.fault import Fault, Seed, level_added, rounds_added
+from edgefw.delays.fault import Fault, Seed, level_added
 from edgefw.delays.units import Delay
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgefw.delays.draws import Stream
-    from edgefw.delays.fault import Rules, Seen, Window
+    from edgefw.delays.draws import Draws
+    from edgefw.delays.fault import Seen
 
 LOOK_BACK = (64, 65_536)  # rounds that are drawn at once to find the state before: at first, and at most
 
@@ -51,13 +51,10 @@ class GilbertElliott(Fault):
         """Return the delay of the state in each round."""
         return level_added(np.where(self.is_bad(seen), float(self.bad), float(self.good)), clock)
 
-    def most(self, rules: Rules, window: Window | None) -> int:  # noqa: ARG002 - whenever it acts
-        """Return the higher one of its delays, less 1."""
-        return int(max(self.good, self.bad)) - 1
-
-    def declared(self, rules: Rules, window: Window | None) -> float:  # noqa: ARG002 - whenever it acts
-        """Return the higher one of its delays."""
-        return rounds_added(max(self.good, self.bad), rules)
+    @property
+    def largest(self) -> float:
+        """The higher one of its delays."""
+        return max(self.good, self.bad)
 
     def is_bad(self, seen: Seen) -> NDArray[np.bool_]:
         """Return whether the link is bad in each of these rounds, (len(rounds),), in any order."""
@@ -65,8 +62,8 @@ class GilbertElliott(Fault):
         if not len(rounds):
             return np.zeros(0, dtype=np.bool_)
         first, last = int(rounds.min()), int(rounds.max())
-        before = self._state(seen.stream, first - 1)
-        return self._after(seen.stream.amounts(range(first, last + 1)), before=before)[rounds - first]
+        before = self._state(seen.draws, first - 1)
+        return self._after(seen.draws.amounts(range(first, last + 1)), before=before)[rounds - first]
 
     def _after(self, u: NDArray[np.float64], *, before: bool) -> NDArray[np.bool_]:
         """Return the states after consecutive rounds with these numbers, from the state before them."""
@@ -77,19 +74,19 @@ class GilbertElliott(Fault):
         states: NDArray[np.bool_] = found ^ (turns & ((places - last) % 2 == 1))
         return states
 
-    def _state(self, stream: Stream, t: int) -> bool:
+    def _state(self, draws: Draws, t: int) -> bool:
         """Return the state after round t, looking back for a round that decided, further each time."""
         low, high, turns = self._thresholds
         steps, size = 0, LOOK_BACK[0]
         while t > 0 and high - low < 1:
-            u = stream.amounts(range(max(t - size, 0) + 1, t + 1))
+            u = draws.amounts(range(max(t - size, 0) + 1, t + 1))
             if ((u < low) | (u >= high)).any():
                 return bool(self._after(u, before=False)[-1]) ^ (turns and steps % 2 == 1)
             steps, t, size = steps + len(u), t - len(u), min(2 * size, LOOK_BACK[1])
-        return self._begins_bad(stream) ^ (turns and (steps + t) % 2 == 1)
+        return self._begins_bad(draws) ^ (turns and (steps + t) % 2 == 1)
 
-    def _begins_bad(self, stream: Stream) -> bool:
-        return bool(stream.amounts(range(1))[0] * (self.p + self.r) < self.p)
+    def _begins_bad(self, draws: Draws) -> bool:
+        return bool(draws.amounts(range(1))[0] * (self.p + self.r) < self.p)
 
     @property
     def _thresholds(self) -> tuple[float, float, bool]:

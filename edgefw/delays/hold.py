@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgefw.delays.due_queue import DueQueue, Key
-from edgefw.delays.dues import Batch, Dues, round_dues, steady_due, wall_dues
-from edgefw.delays.link import DROPPED, Faults, Held, Link
-from edgefw.delays.plan import Moment, Plan
+from edgefw.delays.dues import Dues, Messages, round_dues, steady_due, wall_dues
+from edgefw.delays.link import DROPPED, Held, Link
+from edgefw.delays.plan import Faults, Moment, Plan
 from edgefw.errors import WireError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from edgefw.delays.limits import Limits
+    from edgefw.delays.due_queue import Key
+    from edgefw.delays.limits import Capacity
 
 
 class Taken(NamedTuple):
@@ -51,10 +51,9 @@ class Arrived(NamedTuple):
 class Hold(ABC):
     """What is held for the agents of a plan; a clock's own class says when it is due."""
 
-    def __init__(self, plan: Plan, limits: Limits) -> None:
+    def __init__(self, plan: Plan, limits: Capacity) -> None:
         self.plan, self.limits = plan, limits
         self.links = tuple(Link(agent) for agent, _ in enumerate(plan.rules.links))
-        self._queues = tuple(DueQueue() for _ in self.links)  # a link's own: a change moves all that is in it
         self.start: float | None = None  # the run's: that of the first submission
         self.pending = 0  # in all; what has been released does not count
         self.bytes = 0  # of all that is held, released or not: so much memory is taken
@@ -71,7 +70,7 @@ class Hold(ABC):
 
     def moment(self, now: float) -> Moment:
         """Return now, in both clocks' terms."""
-        return Moment(now, tuple(link.highest for link in self.links))
+        return Moment(now, tuple([link.highest for link in self.links]))
 
     def submit(self, agent: int, round_: int, payload: bytes, norm: float, now: float) -> Taken:
         """Take over the feedback of a round; one that was taken before is answered as it was then."""
@@ -81,15 +80,20 @@ class Hold(ABC):
         self._check_room(link, len(payload))
         if self.start is None:
             self.start = now
-        held = Held(agent, round_, payload, norm, link.rank(norm), now, self.plan.version)
-        held.own = link.same(self.plan.own(agent, self._start_of_plans()))
+        own, later = self.plan.acting(agent, self.start)
+        held = Held(agent, round_, payload, norm, link.rank(norm), now, self.plan.version, own)
         link.take(round_, norm)
-        self._add(link, held)
+        due = self._due(link, held, later)
+        if due is None:
+            link.forget(round_, DROPPED)
+        else:
+            self._count_in(link, held)
+            held.due = due
+            link.queue.push((agent, round_), due)
         link.last_requested = held.requested_delay
-        gone = self._end_moved(agent, round_, now)
+        others = tuple(s for s in self._end_moved(agent, round_, now) if s != round_)
         dropped = round_ not in link.held
-        delay = 0.0 if dropped else held.requested_delay
-        return Taken(delay, dropped, new=True, rank=held.rank, others=tuple(s for s in gone if s != round_))
+        return Taken(0.0 if dropped else held.requested_delay, dropped, True, held.rank, others)
 
     def withdraw(self, agent: int, s: int, now: float) -> list[int]:
         """Undo the submission of round s: it could not be kept. Return the rounds that are dropped by it."""
@@ -107,23 +111,21 @@ class Hold(ABC):
     def change(self, plan: Plan) -> list[int]:
         """Go over to another plan; return the agents to whose pending feedback it matters, for `redue`."""
         before, self.plan = self.plan, plan
-        start = self._start_of_plans()
-        return [
-            link.agent
-            for link in self.links
-            if before.later(link.agent, start) != plan.later(link.agent, start)
-        ]
+        if before.acting_on_pending == plan.acting_on_pending:
+            return []
+        numbers, start = range(len(self.links)), self.start
+        return [agent for agent in numbers if before.later(agent, start) != plan.later(agent, start)]
 
     def next_due_of(self, agent: int) -> float | None:
         """Return when the next of a link's feedback is due, infinite if nobody knows; None if it has none."""
-        return self._queues[agent].next_due()
+        return self.links[agent].queue.next_due()
 
     def redue(self, agent: int, now: float) -> list[int]:
         """Ask again when an agent's pending feedback is due; return the rounds that are dropped by it."""
         link = self.links[agent]
         dropped: list[int] = []
         moved: list[tuple[float, Key]] = []
-        for own, some in link.by_faults():
+        for own, some in link.by_faults().items():
             dues = self._dues(link, own, some, now)
             for held, due, drop in zip(some, dues.due.tolist(), dues.dropped.tolist(), strict=True):
                 if held.sent:  # before a restart: it was due then, whatever the plan has become
@@ -134,7 +136,7 @@ class Hold(ABC):
                 else:
                     held.due = due
                 moved.append((held.due, (agent, held.round)))
-        self._queues[agent].push_all(moved)
+        link.queue.push_all(moved)
         for s in dropped:
             self._forget(link, s, DROPPED)
         return dropped
@@ -142,21 +144,13 @@ class Hold(ABC):
     def restore(self, held: Held, accepted_under: Plan) -> None:
         """Hold again what was held before a restart; `redue` says when it is due, once all is there."""
         link = self.links[held.agent]
-        held.own = link.same(accepted_under.own(held.agent, self._start_of_plans()))
+        held.own = accepted_under.own(held.agent, self.start)
         link.take(held.round, held.norm)
         self._count_in(link, held)
 
-    def _add(self, link: Link, held: Held) -> None:
-        due = self._due(link, held)
-        if due is None:
-            link.forget(held.round, DROPPED)
-            return
-        self._count_in(link, held)
-        held.due = due
-        self._queues[held.agent].push((held.agent, held.round), due)
-
-    def _due(self, link: Link, held: Held) -> float | None:
+    def _due(self, link: Link, held: Held, later: Faults) -> float | None:
         """Return when a feedback that has just been accepted is due; None if it is dropped."""
+        del later  # for who can do with less than all that `_dues` does
         dues = self._dues(link, held.own, [held], held.accepted)
         return None if dues.dropped[0] else float(dues.due[0])
 
@@ -169,7 +163,7 @@ class Hold(ABC):
     def _count_out(self, link: Link, held: Held) -> None:
         self.bytes -= len(held.payload)
         if held.round not in link.released:
-            self._queues[held.agent].remove((held.agent, held.round))
+            link.queue.remove((held.agent, held.round))
             self.pending -= 1
 
     def _forget(self, link: Link, s: int, requested: float | None = None) -> None:
@@ -193,19 +187,15 @@ class Hold(ABC):
         return Taken(0.0 if dropped else link.requested(s), dropped, new=False)
 
     def _check_room(self, link: Link, size: int) -> None:
-        limits = self.limits
-        for name, there, most in (
-            (f"the link of agent {link.agent}", link.pending + 1, limits.link),
-            ("the broker", self.pending + 1, limits.all),
-        ):
-            if there > most:
-                raise WireError("full", f"{name} is full: {most} feedbacks are pending; try again later")
+        limits, name = self.limits, ""
+        if link.pending >= limits.link:
+            name, most = f"the link of agent {link.agent}", limits.link
+        elif self.pending >= limits.all:
+            name, most = "the broker", limits.all
+        if name:
+            raise WireError("full", f"{name} is full: {most} feedbacks are pending; try again later")
         if self.bytes + size > limits.bytes:
             raise WireError("full", f"the broker is full: {self.bytes} bytes are held; try again later")
-
-    def _start_of_plans(self) -> float | None:
-        """Return what the plan's moments are counted from; rounds need nothing of the kind."""
-        return self.start if self.plan.rules.clock == "wall" else None
 
     @abstractmethod
     def _dues(self, link: Link, own: Faults, some: Sequence[Held], now: float) -> Dues:
@@ -225,12 +215,13 @@ class WallHold(Hold):
 
     def next_due(self) -> float | None:
         """Return when there is something to release, None if nothing that is pending has a due time."""
-        due = min((due for queue in self._queues if (due := queue.next_due()) is not None), default=math.inf)
+        known = (due for link in self.links if (due := link.queue.next_due()) is not None)
+        due = min(known, default=math.inf)
         return None if math.isinf(due) else due
 
     def release(self, now: float) -> list[Held]:
         """Return what is due by now and was not yet released, in due order."""
-        keys = [key for queue in self._queues for key in queue.pop_due(now)]
+        keys = [key for link in self.links for key in link.queue.pop_due(now)]
         due = sorted((self.links[agent].held[s] for agent, s in keys), key=_by_due)
         for held in due:
             self._release(self.links[held.agent], held.round)
@@ -261,16 +252,15 @@ class WallHold(Hold):
             )
         return False
 
-    def _due(self, link: Link, held: Held) -> float | None:
-        later = self.plan.later(link.agent, self.start)
+    def _due(self, link: Link, held: Held, later: Faults) -> float | None:
         usual = steady_due(held.own, later, held.round, held.accepted)
-        return super()._due(link, held) if usual is None else usual
+        return super()._due(link, held, later) if usual is None else usual
 
     def _dues(self, link: Link, own: Faults, some: Sequence[Held], now: float) -> Dues:
         start = now if self.start is None else self.start
         later = self.plan.later(link.agent, start)
         ended = link.highest >= self.rounds
-        return wall_dues(own, later, _batch(some), self.plan.rules, now=now, start=start, ended=ended)
+        return wall_dues(own, later, _messages(some), self.plan.rules, now=now, start=start, ended=ended)
 
     def _latest(self, held: Held, now: float) -> float:
         del held
@@ -283,7 +273,7 @@ class WallHold(Hold):
 class RoundsHold(Hold):
     """Feedback held for a number of rounds: that of round s comes with round s + delay - 1."""
 
-    def __init__(self, plan: Plan, limits: Limits) -> None:
+    def __init__(self, plan: Plan, limits: Capacity) -> None:
         super().__init__(plan, limits)
         self.collected = [0] * len(self.links)  # the last round that each agent has asked for
 
@@ -311,16 +301,16 @@ class RoundsHold(Hold):
         gone = list(link.released)
         for s in gone:
             self._forget(link, s)
-        for _, s in self._queues[link.agent].pop_due(t):
+        for _, s in link.queue.pop_due(t):
             self._release(link, s)
         self.collected[link.agent] = t
         return gone
 
     def _dues(self, link: Link, own: Faults, some: Sequence[Held], now: float) -> Dues:
         del now  # time does not count here
-        later = self.plan.later(link.agent, None)
+        later = self.plan.later(link.agent, self.start)
         following = self.collected[link.agent] + 1
-        return round_dues(own, later, _batch(some), self.plan.rules, now=following)
+        return round_dues(own, later, _messages(some), self.plan.rules, now=following)
 
     def _latest(self, held: Held, now: float) -> float:
         del now
@@ -330,7 +320,7 @@ class RoundsHold(Hold):
         return held.round - 1
 
 
-def make_hold(plan: Plan, limits: Limits) -> Hold:
+def make_hold(plan: Plan, limits: Capacity) -> Hold:
     """Return an empty hold under the plan's clock."""
     return WallHold(plan, limits) if plan.rules.clock == "wall" else RoundsHold(plan, limits)
 
@@ -339,8 +329,8 @@ def _by_due(held: Held) -> tuple[float, int, int]:
     return held.due, held.agent, held.round
 
 
-def _batch(some: Sequence[Held]) -> Batch:
-    return Batch(
+def _messages(some: Sequence[Held]) -> Messages:
+    return Messages(
         np.array([held.round for held in some], dtype=np.int64),
         np.array([held.accepted for held in some]),
         np.array([held.rank for held in some]),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from edgefw.delays.drawn import Drawn, Trace
-from edgefw.delays.fault import rounds_added
 from edgefw.delays.schema import DURATION
 from edgefw.delays.units import Duration, parse_duration
 
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from edgefw.delays.fault import Rules, Seen, Window
-    from edgefw.delays.schema import Schema
+    from edgefw.delays.fault import Seen
 
 
 class Latency(Drawn):
@@ -27,6 +25,7 @@ class Latency(Drawn):
     base = "latency"
     none = 0
     value = "a time with its unit, such as 750ms"
+    schemas = (DURATION, DURATION)
     examples = (
         {"type": "latency", "latency": "750ms"},
         {"type": "latency", "latency": "2s", "jitter": "1s", "distribution": "pareto", "agents": [3]},
@@ -40,11 +39,7 @@ class Latency(Drawn):
 
     def adds(self, seen: Seen, clock: str) -> NDArray[np.float64]:  # noqa: ARG002 - seconds, as it is drawn
         """Return the seconds that are drawn."""
-        return self.amount.values(seen.stream, seen.rounds)
-
-    def declared(self, rules: Rules, window: Window | None) -> float:  # noqa: ARG002 - whenever it acts
-        """Return latency + jitter: the most of a uniform one; others have no most, but this as their size."""
-        return rounds_added(self.latency + self.jitter, rules)
+        return self.values(seen.draws, seen.rounds)
 
     @classmethod
     def read(cls, text: str) -> str | None:
@@ -54,7 +49,3 @@ class Latency(Drawn):
         except ValueError:
             return None
         return text
-
-    @classmethod
-    def _schemas(cls) -> tuple[Schema, Schema]:
-        return DURATION, DURATION

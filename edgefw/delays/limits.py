@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from edgefw.delays.plan import Plan
 
 
-class Limits(NamedTuple):
+MEGABYTE = 1_000_000
+
+
+class Capacity(NamedTuple):
     """How much may be held: pending feedback on a link and in all; bytes in all, also of what is released."""
 
     link: int
@@ -18,33 +21,26 @@ class Limits(NamedTuple):
     bytes: int
 
 
-def check_limits(plan: Plan, limits: Limits) -> None:
+def check_limits(plan: Plan, limits: Capacity) -> None:
     """Refuse a plan that would fill the broker for good.
 
     Under the rounds clock what is pending comes only if its agent goes on, so there must be room for all that
     it submits until then. By the wall clock it comes in any case, and a full broker only makes agents wait;
     but what is held until the end waits for the last round.
     """
+    rounds, n = plan.rules.rounds, plan.rules.agents
     if plan.rules.clock == "wall":
-        _check_until_end(plan, limits)
-        return
-    longest = plan.longest()
-    needed = plan.rules.rounds if longest is None else min(longest + 1, plan.rules.rounds)
-    for name, most, least in (("link", limits.link, needed), ("all", limits.all, needed * plan.rules.agents)):
+        held = [entry for entry in plan.entries if entry.fault.waits_for_end]
+        if not held:
+            return
+        links = n if any(entry.agent is None for entry in held) else len({entry.agent for entry in held})
+        needed, why = rounds, f"{held[0].name} holds {rounds} rounds until the end"
+    else:
+        longest, links = plan.longest(), n
+        needed = rounds if longest is None else min(longest + 1, rounds)
+        why = f"delays reach {needed - 1} rounds"
+    for name, most, least in (("link", limits.link, needed), ("all", limits.all, needed * links)):
         if most < least:
             raise InputError(
-                f"limits.{name} is {most}, and delays reach {needed - 1} rounds: "
-                f"at least {least} are needed, or nobody could go on"
-            )
-
-
-def _check_until_end(plan: Plan, limits: Limits) -> None:
-    rounds, n = plan.rules.rounds, plan.rules.agents
-    held = [entry for entry in plan.entries if entry.fault.waits_for_end]
-    links = n if any(entry.agent is None for entry in held) else len({entry.agent for entry in held})
-    for name, most, least in (("link", limits.link, rounds), ("all", limits.all, rounds * links)):
-        if links and most < least:
-            raise InputError(
-                f"limits.{name} is {most}, and {held[0].name} holds {rounds} rounds until the end: "
-                f"at least {least} are needed, or nobody could go on"
+                f"limits.{name} is {most}, and {why}: at least {least} are needed, or nobody could go on"
             )

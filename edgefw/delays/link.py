@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from edgefw.delays.acting import OnLink
+from edgefw.delays.due_queue import DueQueue
 from edgefw.delays.ranking import Ranking
 
-Faults = tuple[OnLink, ...]
+if TYPE_CHECKING:
+    from edgefw.delays.plan import Faults
 
 DONE, DROPPED = 0.0, math.inf
 RECENT = 1024  # rounds for which a repeated submission is answered in full
-FAULTS_KEPT = 64  # combinations of faults that are known to be the same when they come again
 
 
 @dataclass(slots=True)
@@ -42,6 +43,7 @@ class Link:
 
     def __init__(self, agent: int) -> None:
         self.agent = agent
+        self.queue = DueQueue()  # of what is pending
         self.held: dict[int, Held] = {}
         self.released: dict[int, Held] = {}
         self.withdrawn: set[int] = set()  # handed out, then not kept: its agent may acknowledge it
@@ -51,7 +53,6 @@ class Link:
         self.highest = 0
         self._beyond: set[int] = set()  # rounds taken above a gap
         self._recent: dict[int, float] = {}  # requested delays of rounds that are not held any more
-        self._faults: dict[tuple[int, ...], Faults] = {}  # by their identities
         self._ranking = Ranking()
 
     @property
@@ -74,21 +75,12 @@ class Link:
         """When the oldest that is held was accepted."""
         return next((held.accepted for held in self.held.values()), None)
 
-    def same(self, own: Faults) -> Faults:
-        """Return the one tuple of these faults: while the plan changes often, each version has another."""
-        key = tuple(map(id, own))
-        if key not in self._faults:
-            if len(self._faults) >= FAULTS_KEPT:
-                self._faults.clear()
-            self._faults[key] = own
-        return self._faults[key]
-
-    def by_faults(self) -> list[tuple[Faults, list[Held]]]:
+    def by_faults(self) -> dict[Faults, list[Held]]:
         """Return what is pending, together where it was accepted under the same faults."""
-        groups: dict[int, tuple[Faults, list[Held]]] = {}
+        groups: dict[Faults, list[Held]] = {}
         for held in self.waiting():
-            groups.setdefault(id(held.own), (held.own, []))[1].append(held)
-        return list(groups.values())
+            groups.setdefault(held.own, []).append(held)
+        return groups
 
     def waiting(self) -> list[Held]:
         """Return what is pending, in order of submission."""

@@ -10,23 +10,22 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import TypeAdapter
 
-from edgefw.delays.acting import OnLink
-from edgefw.delays.arrivals import arrivals
 from edgefw.delays.blackout import Blackout
 from edgefw.delays.drawn import check_values, trace_of
-from edgefw.delays.entry import Entry, Key, same_fault, stream
-from edgefw.delays.registry import AnyFault
+from edgefw.delays.dues import Messages, arrivals
+from edgefw.delays.entry import Key, PlanEntry, draws_of, same_fault
+from edgefw.delays.on_link import UNKNOWN, OnLink
+from edgefw.delays.registry import FAULT
 from edgefw.delays.units import LONGEST, NEVER, SLACK
 from edgefw.errors import DataError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -35,7 +34,8 @@ if TYPE_CHECKING:
 MOST_FAULTS = 1000
 """Of a plan: one on several links counts as often as there are links."""
 
-_FAULT: TypeAdapter[AnyFault] = TypeAdapter(AnyFault)
+
+Faults = tuple[OnLink, ...]
 
 
 @dataclass(frozen=True)
@@ -52,27 +52,40 @@ class Plan:
 
     rules: Rules
     version: int
-    entries: tuple[Entry, ...]
+    entries: tuple[PlanEntry, ...]
     disabled: frozenset[int] = frozenset()
-    _links: dict[Any, tuple[OnLink, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _links: dict[Any, tuple[Faults, Faults]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
-    def own(self, agent: int, start: float | None) -> tuple[OnLink, ...]:
+    def own(self, agent: int, start: float | None) -> Faults:
         """Return the faults on a link that stick to what is accepted under this plan."""
-        return self._on_link(agent, start, "new")
+        return self.acting(agent, start)[0]
 
-    def later(self, agent: int, start: float | None) -> tuple[OnLink, ...]:
+    def later(self, agent: int, start: float | None) -> Faults:
         """Return the faults on a link that act on whatever is pending while this plan is in force."""
-        return self._on_link(agent, start, "pending")
+        return self.acting(agent, start)[1]
 
-    def _on_link(self, agent: int, start: float | None, apply_to: str) -> tuple[OnLink, ...]:
-        which = agent, start, apply_to
+    def acting(self, agent: int, start: float | None) -> tuple[Faults, Faults]:
+        """Return the faults on a link in a run that began at `start`: `own` and `later`."""
+        which = agent, start if self.rules.clock == "wall" else None  # rounds are counted from nothing else
         if which not in self._links:
-            there = (entry for entry in self.entries if entry.concerns(agent) and entry.apply_to == apply_to)
-            faults = [entry.on_link(self.rules, agent, start) for entry in there]
-            if apply_to == "pending" and agent in self.disabled:
-                faults.append(_disabled(self.rules, agent))
-            self._links[which] = tuple(faults)
+            own, later = self._sorted(agent, lambda entry: entry.on_link(self.rules, *which))
+            if agent in self.disabled:
+                later.append(_disabled(self.rules, agent))
+            self._links[which] = tuple(own), tuple(later)
         return self._links[which]
+
+    @cached_property
+    def acting_on_pending(self) -> tuple[tuple[PlanEntry, ...], frozenset[int]]:
+        """What acts on pending feedback: entries, and links that are disabled."""
+        return tuple([entry for entry in self.entries if entry.apply_to == "pending"]), self.disabled
+
+    def _sorted(self, agent: int, put: Callable[[PlanEntry], OnLink]) -> tuple[list[OnLink], list[OnLink]]:
+        """Return the faults on a link: those on new feedback, and those on whatever is pending."""
+        there = [entry for entry in self.entries if entry.concerns(agent)]
+        own = [put(entry) for entry in there if entry.apply_to == "new"]
+        return own, [put(entry) for entry in there if entry.apply_to == "pending"]
 
     def check(self) -> None:
         """Refuse entries that this run cannot have: an InputError says which and why."""
@@ -97,14 +110,16 @@ class Plan:
                 f"the delay plan has {len(self.entries)} faults, counted by agent: at most {MOST_FAULTS} are "
                 "allowed; agents: all counts as one"
             )
+        if not any(trace_of(entry.fault) for entry in self.entries):
+            return
         try:
             check_values(sum(len(trace_of(entry.fault)) for entry, _ in self.shared()))
         except ValueError as error:
             raise InputError(f"the delay plan: {error}") from None
 
-    def shared(self) -> list[tuple[Entry, list[int] | None]]:
+    def shared(self) -> list[tuple[PlanEntry, list[int] | None]]:
         """Return the entries, those of one fault on several links as one, and whose links (None: all)."""
-        found: list[tuple[Entry, list[int] | None]] = []
+        found: list[tuple[PlanEntry, list[int] | None]] = []
         for entry in self.entries:
             before, agents = found[-1] if found else (None, None)
             if entry.agent is None:
@@ -119,47 +134,48 @@ class Plan:
         """Return when, after `now`, an entry ends first, or one begins that acts on what is pending."""
         if self.rules.clock == "rounds":
             return None
-        moments = (moment for entry in self.entries for moment in self._moments(entry, start))
+        spans = [(entry.span(self.rules, start), entry.apply_to) for entry in self.entries]
+        moments = [end for (_, end), _ in spans] + [begin for (begin, _), on in spans if on == "pending"]
         return min((moment for moment in moments if now < moment < math.inf), default=None)
 
-    def _moments(self, entry: Entry, start: float | None) -> Iterator[float]:
-        begin, end = entry.span(self.rules, start)
-        yield end
-        if entry.apply_to == "pending":
-            yield begin
-
-    def in_force(self, agent: int, now: float, t: int, start: float | None) -> tuple[Entry, ...]:
-        """Return the entries on a link that have begun and are not over; t is its last submitted round."""
-        return tuple(
+    def touched(self, before: float, now: float, start: float | None) -> list[int]:
+        """Return the links on which a fault on what is pending began or ended after `before`, by `now`."""
+        entries = [
             entry
-            for entry in self.entries
-            if entry.concerns(agent) and self._acts(entry, agent, now, t, start)
-        )
+            for entry in self.acting_on_pending[0]
+            if any(before < moment <= now for moment in entry.span(self.rules, start))
+        ]
+        return [agent for agent in range(self.rules.agents) if any(each.concerns(agent) for each in entries)]
 
-    def _acts(self, entry: Entry, agent: int, now: float, t: int, start: float | None) -> bool:
-        if entry.counts_rounds(self.rules):
-            first, last = entry.window(self.rules, agent) or (1, None)
-            return first <= t + 1 and (last is None or t + 1 < last)
-        begin, end = entry.span(self.rules, now if start is None else start)
-        return begin <= now < end
+    def in_force(self, agent: int, now: float, t: int, start: float | None) -> tuple[PlanEntry, ...]:
+        """Return the entries on a link that have begun and are not over; t is its last submitted round."""
 
-    def over(self, now: Moment, start: float | None) -> tuple[Entry, ...]:
+        def acts(entry: PlanEntry) -> bool:
+            if entry.counts_rounds(self.rules):
+                first, stop = entry.window(self.rules, agent) or (1, None)
+                return first <= t + 1 and (stop is None or t + 1 < stop)
+            begin, end = entry.span(self.rules, now if start is None else start)
+            return begin <= now < end
+
+        return tuple(entry for entry in self.entries if entry.concerns(agent) and acts(entry))
+
+    def over(self, now: Moment, start: float | None) -> tuple[PlanEntry, ...]:
         """Return the entries whose duration is over.
 
         One that counts rounds is over when every link it is on has submitted the last of them, and one more
         if it acts on what is pending: what comes with the last one is collected after that is submitted.
         """
-        return tuple(entry for entry in self.entries if self._is_over(entry, now, start))
 
-    def _is_over(self, entry: Entry, now: Moment, start: float | None) -> bool:
-        if entry.fault.duration is None:
-            return False
-        if not entry.counts_rounds(self.rules):
+        def passed(entry: PlanEntry, agent: int) -> bool:
+            _, stop = entry.window(self.rules, agent) or (1, None)
+            return stop is not None and now.rounds[agent] >= stop - (entry.apply_to == "new")
+
+        def is_over(entry: PlanEntry) -> bool:
+            if entry.counts_rounds(self.rules):
+                return all(passed(entry, agent) for agent in self._agents(entry))
             return entry.span(self.rules, start)[1] <= now.now
-        before = 0 if entry.apply_to == "pending" else 1
-        return all(
-            now.rounds[agent] >= entry.stop(self.rules, agent) - before for agent in self._agents(entry)
-        )
+
+        return tuple(entry for entry in self.entries if entry.fault.duration is not None and is_over(entry))
 
     def longest(self) -> int | None:
         """Return the largest delay in rounds that entries add up to on a link, T at most; None: no bound."""
@@ -187,8 +203,8 @@ class Plan:
         All is counted in rounds: under the wall clock a time is as many as the pace makes of it.
         """
         s = np.array(rounds, dtype=np.int64)
-        own, later = self._in_rounds(agent, "new"), self._in_rounds(agent, "pending")
-        arrival, lost = arrivals(own, later, s, self.rules)
+        own, later = self._sorted(agent, lambda entry: entry.in_rounds(self.rules, agent))
+        arrival, lost = arrivals(own, later, Messages(s, UNKNOWN, None), self.rules)
         return np.where(lost | (arrival >= NEVER), NEVER, arrival - s + 1)
 
     def table(self) -> NDArray[np.int64]:
@@ -196,34 +212,27 @@ class Plan:
         every = range(1, self.rules.rounds + 1)
         return np.stack([self.delays(agent, every) for agent in range(self.rules.agents)])
 
-    def _in_rounds(self, agent: int, apply_to: str) -> list[OnLink]:
-        return [
-            entry.in_rounds(self.rules, agent)
-            for entry in self.entries
-            if entry.concerns(agent) and entry.apply_to == apply_to
-        ]
-
-    def _agents(self, entry: Entry) -> range | tuple[int]:
+    def _agents(self, entry: PlanEntry) -> range | tuple[int]:
         return range(self.rules.agents) if entry.agent is None else (entry.agent,)
 
 
-def _alike(one: Entry, other: Entry) -> bool:
+def _alike(one: PlanEntry, other: PlanEntry) -> bool:
     return one.name == other.name and same_fault(one, other.fault)
 
 
 @lru_cache(maxsize=4096)
 def _disabled(rules: Rules, agent: int) -> OnLink:
     """Return what a disabled link has: a blackout without end. The same for all versions of a plan."""
-    return OnLink(Blackout(), stream(rules.seed, rules.links[agent], 0), rules, window=(1, None))
+    return OnLink(Blackout(), draws_of(rules.seed, rules.links[agent], 0), rules, window=(1, None))
 
 
 def plan_to_json(plan: Plan, real: Callable[[float], int]) -> str:
     """Return the plan as text; moments of this process's clock become nanoseconds of real time."""
-    entries = ",".join(_written(entry, real) for entry in plan.entries)
+    entries = ",".join([_written(entry, real) for entry in plan.entries])
     return f'{{"version":{plan.version},"disabled":{sorted(plan.disabled)},"entries":[{entries}]}}'
 
 
-def _written(entry: Entry, real: Callable[[float], int]) -> str:
+def _written(entry: PlanEntry, real: Callable[[float], int]) -> str:
     own = {
         "agent": entry.agent,
         "name": entry.name,
@@ -246,10 +255,10 @@ def plan_from_json(text: str, rules: Rules, moment: Callable[[int], float]) -> P
     return plan
 
 
-def _entry(written: dict[str, Any], rules: Rules, moment: Callable[[int], float]) -> Entry:
-    since, rounds, fault = written["since"], written["since_rounds"], _FAULT.validate_python(written["fault"])
+def _entry(written: dict[str, Any], rules: Rules, moment: Callable[[int], float]) -> PlanEntry:
+    since, rounds, fault = written["since"], written["since_rounds"], FAULT.validate_python(written["fault"])
     fault.check(rules.clock)
-    return Entry(
+    return PlanEntry(
         written["agent"],
         written["name"],
         fault,

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
-from edgefw.delays.fault import Fault, level_added, rounds_added
+from edgefw.delays.fault import Fault, level_added
 from edgefw.delays.units import Delay, Step, completed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgefw.delays.fault import Rules, Seen, Window
+    from edgefw.delays.fault import Seen
 
 
 class Ramp(Fault):
@@ -52,10 +51,7 @@ class Ramp(Fault):
         """Return its level: seconds, or rounds less the one that is no delay."""
         return level_added(self.level(seen.elapsed), clock)
 
-    def most(self, rules: Rules, window: Window | None) -> int:  # noqa: ARG002 - wherever it begins
-        """Return the higher one of its ends, less 1."""
-        return math.floor(max(self.start, self.stop) + 0.5) - 1
-
-    def declared(self, rules: Rules, window: Window | None) -> float:  # noqa: ARG002 - wherever it begins
-        """Return the higher one of its ends."""
-        return rounds_added(max(self.start, self.stop), rules)
+    @property
+    def largest(self) -> float:
+        """The higher one of its ends."""
+        return max(self.start, self.stop)

@@ -5,20 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
 from pydantic import Field
 
 from edgefw.delays.drawn import Drawn, Trace
-from edgefw.delays.fault import rounds_added
 from edgefw.delays.schema import whole
-from edgefw.delays.units import MOST_ROUNDS
+from edgefw.delays.units import MOST_ROUNDS, nearest
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from edgefw.delays.fault import Rules, Seen, Window
-    from edgefw.delays.schema import Schema
-
 
 Count = Annotated[int, Field(gt=0, le=MOST_ROUNDS)]
 
@@ -30,6 +27,7 @@ class Rounds(Drawn):
     base = "rounds"
     none = 1
     value = "a whole number of rounds, 1 or more"
+    schemas = (whole(1), whole(0))
     examples = (
         {"type": "rounds", "rounds": 20},
         {"type": "rounds", "rounds": 12, "jitter": 9, "agents": {"draw": 2}},
@@ -42,23 +40,22 @@ class Rounds(Drawn):
     trace: Trace[Count] = None
 
     def adds(self, seen: Seen, clock: str) -> NDArray[np.int64]:  # noqa: ARG002 - it has one alone
-        """Return the rounds that are drawn, less the one that is no delay."""
-        return self.amount.whole(seen.stream, seen.rounds) - 1
+        """Return the rounds that are drawn, less the one that is no delay.
+
+        uniform: every integer of rounds - jitter .. rounds + jitter is equally likely. Others: the nearest.
+        """
+        if self.law != "uniform":
+            return nearest(self.values(seen.draws, seen.rounds)) - 1
+        u = seen.draws.amounts(seen.rounds, self.correlation)
+        return nearest(self.rounds - self.jitter + np.floor(u * (2 * self.jitter + 1))) - 1
 
     def most(self, rules: Rules, window: Window | None) -> int | None:  # noqa: ARG002 - whenever it acts
         """Return the largest number that can be drawn, less 1."""
-        most = self.amount.most()
-        return None if most is None else most - 1
-
-    def declared(self, rules: Rules, window: Window | None) -> float:  # noqa: ARG002 - whenever it acts
-        """Return rounds + jitter less the round that is no delay: see `Latency`."""
-        return rounds_added(self.rounds + self.jitter, rules)
+        if self.law == "uniform":
+            return self.rounds + self.jitter - 1
+        return None if self.jitter else max(self.trace or [self.rounds]) - 1
 
     @classmethod
     def read(cls, text: str) -> int | None:
         """Return a number of rounds."""
         return int(text) if re.fullmatch(r"0*[1-9][0-9]{0,15}", text) else None
-
-    @classmethod
-    def _schemas(cls) -> tuple[Schema, Schema]:
-        return whole(1), whole(0)

@@ -24,6 +24,7 @@ SOME_TIME: Schema = {
     r"|0\.[0-9]*[1-9][0-9]*(us|ms|s|m|h))$",
     "examples": ["30s", "1.5m"],
 }
+WORDED_ROUNDS: Schema = {"type": "string", "pattern": "^[1-9][0-9]{0,11} rounds$", "examples": ["30 rounds"]}
 DURATION: Schema = {"anyOf": [TIME, {"type": "integer", "const": 0}]}
 
 
@@ -54,9 +55,9 @@ def not_null(schema: Schema) -> Schema:
 
 def counted_schema(counted: Counted, clock: str) -> Schema:
     """Return the schema of a field that counts rounds or time."""
-    rounds = whole(counted.least)
     if clock == "rounds":
-        return rounds
+        return whole(counted.least)
     if counted.mixed:
+        rounds = WORDED_ROUNDS if counted.worded else whole(counted.least)
         return {"anyOf": [SOME_TIME if counted.above_zero else TIME, rounds]}
     return SOME_TIME if counted.above_zero else DURATION

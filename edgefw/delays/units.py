@@ -28,11 +28,9 @@ SLACK = 1e-9
 MOST_ROUNDS = 10**12
 """Of an amount in rounds: sums of them are still counted in ones."""
 
-MOST_ROUNDS = 10**12
-"""Of an amount in rounds: sums of them are still counted in ones."""
-
 _SECONDS = {"us": "1e-6", "ms": "1e-3", "s": "1", "m": "60", "h": "3600"}
 _PATTERN = re.compile(r"\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*(us|ms|s|m|h)\s*", re.ASCII)
+_ROUNDS = re.compile(r"\s*(\d{1,15})\s*rounds?\s*", re.ASCII)
 _HOW = "write a number and a unit, such as 750ms, 2s or 1.5m"
 
 
@@ -81,8 +79,16 @@ def format_duration(seconds: float) -> str:
     return f"{number.normalize():f}{unit}"
 
 
+class WordedRounds(int):
+    """A number of rounds that was written with its unit, "30 rounds": it cannot be taken for seconds."""
+
+    __slots__ = ()
+
+
 def parse_rounds_or_time(value: object) -> float:
-    """Return a number of rounds (an int) as it is, and a time ("90s") as seconds (a float)."""
+    """Return a number of rounds (200, "200 rounds") as an int, and a time ("90s") as seconds (a float)."""
+    if isinstance(value, str) and (worded := _ROUNDS.fullmatch(value)):
+        value = WordedRounds(worded[1])
     if isinstance(value, int) and not isinstance(value, bool):
         if not 0 <= value <= MOST_ROUNDS:
             raise ValueError(f"{value} is not a number of rounds: write 0 or more, 10^12 at most")
@@ -100,6 +106,8 @@ def above_zero(amount: float) -> float:
 
 
 def _written(amount: float) -> int | str:
+    if isinstance(amount, WordedRounds):
+        return f"{amount} rounds"
     return amount if isinstance(amount, int) else format_duration(amount)
 
 
@@ -145,6 +153,7 @@ def in_seconds(name: str, amount: float, round_seconds: float | None) -> float:
 
 
 TIME = {"type": "string", "pattern": r"^\d+(\.\d+)?(us|ms|s|m|h)$", "examples": ["750ms", "2s"]}
+ROUNDS = {"type": "string", "pattern": r"^\d{1,12} rounds?$", "examples": ["30 rounds"]}
 
 
 @dataclass(frozen=True)
@@ -152,11 +161,12 @@ class Counted:
     """Marks a field that counts rounds or time: what it may be under which clock.
 
     Under the rounds clock it is a number of rounds, `least` or more. By the wall clock it is a time; where it
-    is `mixed` a number of rounds will do too.
+    is `mixed` a number of rounds will do too; where it is `worded` it has to be called that ("30 rounds").
     """
 
     least: int
     mixed: bool = False
+    worded: bool = False
     above_zero: bool = False
 
 
@@ -172,22 +182,25 @@ RoundsOrTime = Annotated[
     float,
     PlainValidator(parse_rounds_or_time),
     PlainSerializer(_written),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, TIME]}),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, ROUNDS, TIME]}),
 ]
 """A number of rounds (an int) or a time (seconds, a float)."""
 
 SomeRoundsOrTime = Annotated[
     RoundsOrTime,
     AfterValidator(above_zero),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, TIME]}),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, ROUNDS, TIME]}),
 ]
 """The same, above 0."""
 
-When = Annotated[RoundsOrTime, Counted(least=0, mixed=True)]
-"""When something begins."""
+When = Annotated[RoundsOrTime | None, Counted(least=0, mixed=True, worded=True)]
+"""When something begins, if that is said."""
 
-Length = Annotated[SomeRoundsOrTime, Counted(least=1, mixed=True, above_zero=True)]
-"""How long something lasts."""
+Length = Annotated[SomeRoundsOrTime | None, Counted(least=1, mixed=True, worded=True, above_zero=True)]
+"""How long something lasts, if that is said."""
+
+Period = Annotated[SomeRoundsOrTime | None, Counted(least=1, mixed=True, above_zero=True)]
+"""After how long something comes again, if that is said; a bare number may also count feedback."""
 
 Delay = Annotated[RoundsOrTime, Counted(least=1)]
 """A delay in its clock's own unit: a time, or rounds of which 1 is none."""

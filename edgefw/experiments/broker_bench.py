@@ -42,7 +42,7 @@ class Lateness:
 
 
 @dataclass(frozen=True)
-class Intake:
+class IntakeRate:
     """Feedback acknowledged, so on disk, a second."""
 
     per_second: float
@@ -59,7 +59,7 @@ def lateness(folder: Path, *, seconds: float, admin_calls: bool) -> Lateness:
     return uvloop.run(_lateness(folder, seconds, admin_calls=admin_calls))
 
 
-def intake(folder: Path, *, seconds: float) -> Intake:
+def intake(folder: Path, *, seconds: float) -> IntakeRate:
     """Measure how much feedback is acknowledged with IN_FLIGHT submissions under way at any time."""
     return uvloop.run(_intake(folder, seconds))
 
@@ -129,7 +129,7 @@ async def _at_a_rate(links: list[LoadLink], seconds: float) -> None:
             await asyncio.sleep(0.001)
 
 
-async def _intake(folder: Path, seconds: float) -> Intake:
+async def _intake(folder: Path, seconds: float) -> IntakeRate:
     scenario = _scenario("3600s", "1s")
     with tempfile.TemporaryDirectory(dir=folder) as own:
         async with (
@@ -148,7 +148,7 @@ async def _intake(folder: Path, seconds: float) -> Intake:
             await asyncio.gather(*(keep_submitting() for _ in range(IN_FLIGHT)))
             elapsed, cpu = monotonic() - begin, broker.cpu_seconds() - cpu
             count = sum(len(link.answered) for link in links) - len(links)
-    return Intake(count / elapsed, cpu / count)
+    return IntakeRate(count / elapsed, cpu / count)
 
 
 async def _effect(folder: Path) -> list[float]:

@@ -11,18 +11,17 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from edgefw.local.ports import Places, loopback_places
+from edgefw.local.supervisor import ENVIRONMENT
 from edgefw.scenario.load import dump
-from edgefw.services.network.ports import loopback_places
-from edgefw.services.network.readiness import until_serving
-from edgefw.services.network.supervisor import ENVIRONMENT
 from edgefw.transport.broker_client import BrokerClient
+from edgefw.transport.server import until_serving
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
     from edgefw.scenario.model import Scenario
-    from edgefw.services.network.prepare import Places
 
 START_SECONDS, END_SECONDS = 90.0, 30.0
 _OWN = {key: value for key, value in ENVIRONMENT.items() if key != "EDGEFW_SUPERVISED"}
@@ -138,9 +137,9 @@ class LoadLink:
 
 
 @asynccontextmanager
-async def load_links(address: str, digest: str, agents: int) -> AsyncIterator[list[LoadLink]]:
+async def load_links(address: str, run_id: str, agents: int) -> AsyncIterator[list[LoadLink]]:
     """Connect `agents` agents to a broker while the block runs; each receives."""
-    links = [LoadLink(BrokerClient(address, agent, digest)) for agent in range(agents)]
+    links = [LoadLink(BrokerClient(address, agent, run_id)) for agent in range(agents)]
     receivers = [asyncio.create_task(link.receive()) for link in links]
     try:
         yield links

@@ -1,24 +1,22 @@
-"""Wrappers that count what an algorithm asks for: vertices, projections, gradients, messages."""
+"""Counts what an algorithm asks for: vertices, projections, gradients, messages."""
 
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-
-from edgefw.problem.feasible import Atoms, FeasibleSet
-from edgefw.problem.loss import Loss
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import DTypeLike, NDArray
+    from collections.abc import Callable, Mapping
 
     from edgefw.core.algorithm import Agent
-    from edgefw.core.messages import Feedback, Frame, Play
+    from edgefw.core.messages import Frame
+    from edgefw.problem.feasible import FeasibleSet
     from edgefw.problem.feasible.base import Real
+    from edgefw.problem.loss import Loss
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -34,85 +32,37 @@ class Tally:
         """Count from zero again."""
         self.projections = self.vertices = self.gradients = self.messages = 0
 
+    def of_set(self, feasible: FeasibleSet) -> FeasibleSet:
+        """Return a set like this one, whose vertices (`lmo` asks for them too) and projections count."""
+        return self._counting(
+            self._counting(feasible, "vertex", "vertices", _points), "project", "projections", _points
+        )
 
-class CountingSet(FeasibleSet):
-    """A feasible set that counts the points it is asked for, and asks another one for them."""
+    def of_loss(self, loss: Loss) -> Loss:
+        """Return a loss like this one, of which every point whose gradient (residual) is asked for counts."""
+        return self._counting(loss, "residual", "gradients", _points)
 
-    name = "counting"
+    def of_agent(self, agent: Agent) -> Agent:
+        """Return an agent like this one, which counts the frames it is given."""
+        return self._counting(agent, "advance", "messages", _frames)
 
-    def __init__(self, inner: FeasibleSet, tally: Tally) -> None:
-        super().__init__(inner.shape, inner.radius)
-        self._inner, self._tally = inner, tally
+    def _counting(self, original: T, method: str, what: str, number: Callable[[Any], int]) -> T:
+        """Return a copy whose `method` adds the `number` of what it is given to a count."""
+        twin = copy(original)
+        answer = getattr(type(original), method)
 
-    @property
-    def diameter(self) -> float:
-        """D of the inner set."""
-        return self._inner.diameter
+        def counting(given: Any, *others: Any) -> Any:
+            setattr(self, what, getattr(self, what) + number(given))
+            return answer(twin, given, *others)
 
-    def vertex(self, direction: Real) -> Atoms | Real:
-        """Count one for every direction (..., C, m); `lmo` comes through here as well."""
-        self._tally.vertices += _points(direction)
-        return self._inner.vertex(direction)
-
-    def project(self, x: Real) -> Real:
-        """Count one for every point (..., C, m)."""
-        self._tally.projections += _points(x)
-        return self._inner.project(x)
-
-    def start(self, dtype: DTypeLike = np.float64) -> Real:
-        """Return the inner set's x_{t,1}."""
-        return self._inner.start(dtype)
-
-    def uniform_start(self, dtype: DTypeLike = np.float64) -> Real:
-        """Return the inner set's x_1 of DOFW."""
-        return self._inner.uniform_start(dtype)
-
-    def _nearest(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self._inner._nearest(x)  # noqa: SLF001 - a set by another name
-
-    def _within(self, x: Real, slack: float) -> NDArray[np.bool_]:
-        return self._inner._within(x, slack)  # noqa: SLF001
-
-
-class CountingLoss(Loss):
-    """A loss that counts the points whose gradient (residual) is asked for."""
-
-    name = "counting"
-    slope = math.inf
-    curvature = math.inf
-
-    def __init__(self, inner: Loss, tally: Tally) -> None:
-        self._inner, self._tally = inner, tally
-
-    def value(self, Z: Real, y: NDArray[np.integer[Any]]) -> Real:
-        """Return the inner loss: values are free."""
-        return self._inner.value(Z, y)
-
-    def residual(self, Z: Real, y: NDArray[np.integer[Any]]) -> Real:
-        """Count one for every matrix of logits (..., C, b)."""
-        self._tally.gradients += _points(Z)
-        return self._inner.residual(Z, y)
-
-
-class CountingAgent:
-    """An agent that counts the messages it receives."""
-
-    def __init__(self, inner: Agent, tally: Tally) -> None:
-        self._inner, self._tally = inner, tally
-        self.agent, self.neighbours, self.applied = inner.agent, inner.neighbours, inner.applied
-
-    def start_sweep(self, t: int, arrivals: Sequence[Feedback]) -> Frame:
-        """Begin round t."""
-        frame = self._inner.start_sweep(t, arrivals)
-        self.applied = self._inner.applied
-        return frame
-
-    def advance(self, frames: Mapping[int, Frame]) -> Frame | Play:
-        """Count the frames, one from every neighbour, and hand them on."""
-        self._tally.messages += len(frames)
-        return self._inner.advance(frames)
+        setattr(twin, method, counting)
+        return twin
 
 
 def _points(array: Real) -> int:
     """Return how many matrices an array (..., rows, columns) holds."""
     return math.prod(array.shape[:-2])
+
+
+def _frames(frames: Mapping[int, Frame]) -> int:
+    return len(frames)

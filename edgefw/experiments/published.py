@@ -42,7 +42,7 @@ GRAPHS: Mapping[str, str] = {
     "cycle": "Cycle",
 }
 
-TABLE_2: Mapping[str, Mapping[int, float]] = {
+TOTALS_2: Mapping[str, Mapping[int, float]] = {
     "erdos_renyi": {0: 809.37, 2: 820.15, 5: 834.74, 10: 838.74, 20: 850.49},
     "grid": {0: 855.62, 2: 852.15, 5: 868.52, 10: 878.04, 20: 902.30},
     "complete": {0: 799.49, 2: 798.79, 5: 802.59, 10: 792.45, 20: 812.21},
@@ -50,7 +50,7 @@ TABLE_2: Mapping[str, Mapping[int, float]] = {
 }
 """Total loss on Fashion-MNIST by graph and f (Table 2)."""
 
-TABLE_2_CHANGE: Mapping[str, Mapping[int, float]] = {
+TOTALS_2_CHANGE: Mapping[str, Mapping[int, float]] = {
     "erdos_renyi": {2: 1.3, 5: 3.0, 10: 3.5, 20: 4.9},
     "grid": {2: -0.4, 5: 1.4, 10: 2.5, 20: 5.3},
     "complete": {2: -0.08, 5: 0.3, 10: -0.8, 20: 1.5},
@@ -74,7 +74,7 @@ TOLERANCE_CENTRALIZED = 5.0  # percent
 
 
 @dataclass(frozen=True)
-class Row:
+class Printed:
     """What the paper says of an algorithm; `projection_free` is None where it does not say."""
 
     projection_free: bool | None
@@ -82,12 +82,12 @@ class Row:
     source: str  # "Table 1", or "text" for what stands in its prose alone
 
 
-TABLE_1: Mapping[str, Row] = {
-    "dgd": Row(projection_free=False, regret="O(sqrt(d T))", source="Table 1"),
-    "dofw": Row(projection_free=True, regret="O(T^(3/4) + d T^(1/4))", source="Table 1"),
-    "delmfw": Row(projection_free=True, regret="O(sqrt(d T))", source="Table 1"),
-    "mfw": Row(projection_free=None, regret="O(sqrt(T)), d = 1", source="text"),
-    "bold-mfw": Row(projection_free=None, regret="-", source="-"),
-    "de2mfw": Row(projection_free=True, regret="O(sqrt(d T))", source="Table 1"),
-    "distributed-dgd": Row(projection_free=None, regret="O(sqrt(d T)), fixed d", source="text"),
+TABLE_1: Mapping[str, Printed] = {
+    "dgd": Printed(projection_free=False, regret="O(sqrt(d T))", source="Table 1"),
+    "dofw": Printed(projection_free=True, regret="O(T^(3/4) + d T^(1/4))", source="Table 1"),
+    "delmfw": Printed(projection_free=True, regret="O(sqrt(d T))", source="Table 1"),
+    "mfw": Printed(projection_free=None, regret="O(sqrt(T)), d = 1", source="text"),
+    "bold-mfw": Printed(projection_free=None, regret="-", source="-"),
+    "de2mfw": Printed(projection_free=True, regret="O(sqrt(d T))", source="Table 1"),
+    "distributed-dgd": Printed(projection_free=None, regret="O(sqrt(d T)), fixed d", source="text"),
 }

@@ -1,79 +1,186 @@
-"""Regret against total delay: is it O(sqrt(B))? `growth` says how that is judged."""
+"""Regret against total delay: is it O(sqrt(B))? `growth` says how that is judged.
+
+Everybody's feedback is late by the same d, so that the total delay B grows. The last d is the horizon:
+feedback that late changes no play, so that run shows regret without feedback.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgefw import terminal
-from edgefw.experiments import batch, plots, report, sweep
+from edgefw.core.schedule import experiment_rate
+from edgefw.delays.book import most_total_delay
+from edgefw.experiments import experiment, plots, runner
+from edgefw.experiments.experiment import Claim, Experiment, Findings, judged, losses, worst_cumulative
 from edgefw.experiments.growth import DOUBLED, SATURATED, Growth
-from edgefw.experiments.report import Cell, Verdict
-from edgefw.experiments.size import Size, with_data
 from edgefw.experiments.stats import spread
-from edgefw.experiments.sweep import CURVES, Curve, Measured, Measures, Point
+from edgefw.experiments.tables import Table
+from edgefw.scenario.setup import resolve
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from edgefw.core.regret import Comparator
+    from edgefw.experiments.runner import Outcome
+    from edgefw.experiments.size import Size
+    from edgefw.scenario.model import Scenario
+
+DELAYS = (1, 5, 10, 20, 50, 101, 201, 501)
+QUICK_DELAYS = (1, 5, 21, 51)
 
 
-def regret(size: Size, out: Path, jobs: int | None) -> None:
-    """Measure the network regret of De2MFW and DeLMFW for growing B."""
-    sizes = {
-        "paper-distributed": with_data(size, "fashion-mnist"),
-        "paper-centralized": with_data(size, "mnist"),
+@dataclass(frozen=True)
+class Curve:
+    """One algorithm in one network, and what its rate knows: the horizon T, the delay d, or B."""
+
+    label: str
+    scenario: str
+    graph: str
+    rate: str  # "1/sqrt(T)", "1/sqrt(d T)" or "1/sqrt(B)"
+
+
+CURVES = (
+    Curve("De2MFW, cycle", "paper-distributed", "cycle", "1/sqrt(T)"),
+    Curve("De2MFW, complete", "paper-distributed", "complete", "1/sqrt(T)"),
+    Curve("De2MFW, cycle", "paper-distributed", "cycle", "1/sqrt(B)"),
+    Curve("De2MFW, complete", "paper-distributed", "complete", "1/sqrt(B)"),
+    Curve("DeLMFW", "paper-centralized", "complete", "1/sqrt(d T)"),
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A curve at one delay d, over a horizon of T rounds."""
+
+    curve: Curve
+    d: int
+    T: int
+
+    @property
+    def B(self) -> int:  # noqa: N802 - the paper's name
+        """The total delay."""
+        return most_total_delay(self.d, self.T)
+
+    @property
+    def zeta(self) -> float:
+        """The curve's rate."""
+        if self.curve.rate == "1/sqrt(B)":
+            return 1 / math.sqrt(self.B)
+        return experiment_rate(self.T, self.d if self.curve.rate == "1/sqrt(d T)" else 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What a run came to: its network regret lies in [regret, regret + comparator.gap]."""
+
+    outcome: Outcome
+    comparator: Comparator
+
+    @property
+    def regret(self) -> float:
+        """The network regret, max over agents."""
+        return worst_cumulative(self.outcome) - self.comparator.value
+
+
+Measures = Mapping[Point, Sequence[Measured]]  # seed by seed
+
+
+def points(size: Size) -> list[Point]:
+    """Return every curve at every d, the horizon last."""
+    shorter = [d for d in (QUICK_DELAYS if size.quick else DELAYS) if d < size.horizon]
+    return [Point(curve, d, size.horizon) for curve in CURVES for d in (*shorter, size.horizon)]
+
+
+def scenario(point: Point, size: Size, seed: int) -> Scenario:
+    """Return the published scenario with everybody late by d."""
+    settings = [
+        f"network.topology={point.curve.graph}",
+        f"algorithm.rate={point.zeta!r}",
+        "delays=[]" if point.d == 1 else f"delays=[{{type: rounds, rounds: {point.d}}}]",
+    ]
+    if point.curve.scenario == "paper-centralized":
+        settings.append(f"algorithm.sub_iterations={math.isqrt(point.T)}")
+    return size.scenario(point.curve.scenario, seed, settings)
+
+
+def measure(runs: experiment.Runs[Point]) -> dict[Point, list[Measured]]:
+    """Certify the regrets of all runs.
+
+    The best fixed point depends on the data alone, so neither on graph nor on delay: it is certified for the
+    run with the least regret, and so for all.
+    """
+    every = [(point.curve.scenario, outcome) for point, outcomes in runs.items() for outcome in outcomes]
+    easiest: dict[tuple[str, int], Outcome] = {}
+    for name, outcome in sorted(every, key=lambda each: -worst_cumulative(each[1])):
+        easiest[name, outcome.scenario.seed] = outcome
+    best = {problem: _certified(problem, outcome) for problem, outcome in easiest.items()}
+    return {
+        point: [Measured(o, best[point.curve.scenario, o.scenario.seed]) for o in outcomes]
+        for point, outcomes in runs.items()
     }
-    measures = sweep.measure(sizes, jobs)
-    for curve in CURVES:
-        print_table(curve, measures)
-    _explain(measures)
-    rows = [row(*item) for item in measures.items()]
-    said = verdicts(measures) if size.compares else []
-    report.conclude(out / "regret.csv", rows, draw(measures, size, out), said)
 
 
-def of(curve: Curve, measures: Measures) -> dict[int, list[Measured]]:
-    """Return a curve's runs by d, seed by seed."""
-    found: dict[int, list[Measured]] = {}
-    for point, measured in measures.items():
-        if point.curve == curve:
-            found.setdefault(point.d, []).append(measured)
-    return found
+def _certified(problem: tuple[str, int], outcome: Outcome) -> Comparator:
+    name, seed = problem
+    with terminal.status(f"best fixed point of {name}, seed {seed}:") as tell:
+        setup = resolve(outcome.scenario)
+        return runner.best_point(
+            setup, outcome, lambda c: tell(f"loss {c.value:.2f}, known to {c.gap:.2g}")
+        ).comparator
+
+
+def report(runs: experiment.Runs[Point], size: Size) -> Findings:
+    """Return a table for every curve, its growth judged, and regret drawn against B."""
+    measures = measure(runs)
+    tables = [table(curve, measures) for curve in CURVES]
+    tables[-1] = replace(
+        tables[-1], note=_explained([each for measured in measures.values() for each in measured])
+    )
+    rows = [row(point, each) for point, measured in measures.items() for each in measured]
+    return Findings(rows, draw(measures, size), judged(claims(measures), size), tables)
+
+
+def of(curve: Curve, measures: Measures) -> dict[Point, Sequence[Measured]]:
+    """Return a curve's runs, point by point."""
+    return {point: measured for point, measured in measures.items() if point.curve == curve}
 
 
 def growth(curve: Curve, measures: Measures) -> Growth:
     """Return how a curve's regret grows with B."""
-    by_delay = of(curve, measures).values()
-    regrets = np.array([[run.regret for run in runs] for runs in by_delay]).T
-    return Growth(np.array([runs[0].B for runs in by_delay], dtype=np.float64), regrets)
+    found = of(curve, measures)
+    regrets = np.array([[run.regret for run in runs] for runs in found.values()]).T
+    return Growth(np.array([point.B for point in found], dtype=np.float64), regrets)
 
 
-def print_table(curve: Curve, measures: Measures) -> None:
-    """Print one curve, a row a d; the local slope is from the row above, * where growth is judged."""
-    found, by_delay = growth(curve, measures), of(curve, measures)
+def table(curve: Curve, measures: Measures) -> Table:
+    """Return one curve, a row a d; the local slope is from the row above, * where growth is judged."""
+    found = growth(curve, measures)
     slopes = ["-", *(f"{slope:.2f}" for slope in found.local)]
     rows = [
         [
-            f"{d}{' *' if i in found.judged else ''}",
-            f"{runs[0].B}",
-            f"{runs[0].zeta:.5f}",
+            f"{point.d}{' *' if i in found.judged else ''}",
+            f"{point.B}",
+            f"{point.zeta:.5f}",
             str(spread([run.regret for run in runs])),
             f"{100 * found.share[i]:.0f}",
             f"{found.ratio[i]:.3f}",
             slopes[i],
         ]
-        for i, (d, runs) in enumerate(by_delay.items())
+        for i, (point, runs) in enumerate(of(curve, measures).items())
     ]
     header = ["d", "B", "zeta", "regret", "of blind, %", "/ sqrt(B)", "local slope"]
-    terminal.table(f"{curve.label}: zeta = {curve.rate}", header, rows)
+    return Table(f"{curve.label}: zeta = {curve.rate}", header, rows)
 
 
-def _explain(measures: Measures) -> None:
-    values = sorted({f"{m.comparator.value:.1f}" for m in measures.values()})
-    gap = max(m.comparator.gap / m.regret for m in measures.values())
-    terminal.out.print(
+def _explained(measured: Sequence[Measured]) -> str:
+    """Say what the columns of all curves are."""
+    values = sorted({f"{m.comparator.value:.1f}" for m in measured})
+    gap = max(m.comparator.gap / m.regret for m in measured)
+    return (
         "Everybody's feedback is late by d; B is the total delay. zeta = 1/sqrt(T) and 1/sqrt(d T) are the "
         "published experiments' schedules; 1/sqrt(B) follows the theorems', which know B. "
         f"Losses of the best fixed points: {', '.join(values)}, certified to {gap:.1%} of any regret. "
@@ -82,38 +189,28 @@ def _explain(measures: Measures) -> None:
     )
 
 
-def verdicts(measures: Measures) -> list[Verdict]:
+def claims(measures: Measures) -> list[Claim]:
     """Return for every curve whether regret grows no faster than sqrt(B)."""
-    return [_verdict(curve, growth(curve, measures)) for curve in CURVES]
+    return [_claim(curve, growth(curve, measures)) for curve in CURVES]
 
 
-def _verdict(curve: Curve, found: Growth) -> Verdict:
+def _claim(curve: Curve, found: Growth) -> Claim:
     claim = f"{curve.label}, zeta = {curve.rate}: regret grows no faster than sqrt(B)"
-    return Verdict(claim, found.holds, found.evidence())
+    return Claim(claim, found.holds, found.evidence())
 
 
-def draw(measures: Measures, size: Size, out: Path) -> list[Path]:
+def draw(measures: Measures, size: Size) -> plots.Drawing:
     """Draw regret against B, and what is left of it when sqrt(B) is divided out."""
     x_label = "B, total delay (rounds)"
-    left = plots.Panel(
-        "network regret",
-        x_label,
-        "regret (nats)",
-        _lines(measures, divide=False),
-        log_x=True,
-        log_y=True,
-        slope_half=True,
-    )
-    right = plots.Panel(
-        "regret / sqrt(B)",
-        x_label,
-        "regret / sqrt(B)",
-        _lines(measures, divide=True),
-        log_x=True,
-        from_zero=True,
-    )
+    whole, divided = _lines(measures, divide=False), _lines(measures, divide=True)
+    panels = [
+        plots.Panel(
+            "network regret", x_label, "regret (nats)", whole, log_x=True, log_y=True, slope_half=True
+        ),
+        plots.Panel("regret / sqrt(B)", x_label, "regret / sqrt(B)", divided, log_x=True, from_zero=True),
+    ]
     note = f"T = {size.horizon}, every agent late by the same delay; mean and range over {size.over_seeds}"
-    return plots.save([left, right], out / "regret", note=note)
+    return plots.Drawing("regret", panels, note)
 
 
 def _lines(measures: Measures, *, divide: bool) -> list[plots.Line]:
@@ -121,30 +218,33 @@ def _lines(measures: Measures, *, divide: bool) -> list[plots.Line]:
     networks = list(dict.fromkeys((curve.scenario, curve.graph) for curve in CURVES))
     for curve in CURVES:
         colour = networks.index((curve.scenario, curve.graph))
-        points = [
-            (float(runs[0].B), [run.regret / (math.sqrt(run.B) if divide else 1) for run in runs])
-            for runs in of(curve, measures).values()
+        values = [
+            (point.B, [run.regret / (math.sqrt(point.B) if divide else 1) for run in runs])
+            for point, runs in of(curve, measures).items()
         ]
-        lines.append(
-            plots.line(f"{curve.label}, {curve.rate}", points, colour, dashed=curve.rate == "1/sqrt(B)")
-        )
+        label = f"{curve.label}, {curve.rate}"
+        lines.append(plots.line(label, values, colour, dashed=curve.rate == "1/sqrt(B)"))
     return lines
 
 
-def row(point: Point, measured: Measured) -> dict[str, Cell]:
+def row(point: Point, measured: Measured) -> experiment.Row:
     """Return a run as a row of the CSV file."""
+    scenario = measured.outcome.scenario
     return {
         "curve": point.curve.label,
         "rate": point.curve.rate,
-        "zeta": measured.zeta,
+        "zeta": point.zeta,
         "d": point.d,
-        "total_delay": measured.B,
-        "seed": point.seed,
-        "rounds": measured.outcome.scenario.algorithm.rounds,
-        "total_loss": batch.loss(measured.outcome),
+        "total_delay": point.B,
+        "seed": scenario.seed,
+        "rounds": scenario.algorithm.rounds,
+        "total_loss": losses([measured.outcome])[0],
         "regret": measured.regret,
-        "regret_over_sqrt_B": measured.regret / math.sqrt(measured.B),
+        "regret_over_sqrt_B": measured.regret / math.sqrt(point.B),
         "comparator_loss": measured.comparator.value,
         "comparator_gap": measured.comparator.gap,
-        "digest": measured.outcome.scenario.digest,
+        "digest": scenario.digest,
     }
+
+
+REGRET = Experiment("regret against total delay", ("fashion-mnist", "mnist"), points, scenario, report)

@@ -1,43 +1,56 @@
-"""`edgefw reproduce TARGET`: one function for every table and figure of the paper.
+"""Every table and figure of the paper, by name.
 
 The settings are those of the authors' published runs; `published.DEPARTURES` says where the text differs.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from edgefw import terminal
 from edgefw.errors import unknown
-from edgefw.experiments import plots, report
-from edgefw.experiments.figure23 import figure2, figure3
-from edgefw.experiments.regret import regret
-from edgefw.experiments.size import Size, announce, make_size
+from edgefw.experiments import plots
+from edgefw.experiments.centralized import FIGURE_2, FIGURE_3
+from edgefw.experiments.distributed import FIGURE_4, TABLE_2
+from edgefw.experiments.experiment import Experiment, prepare
+from edgefw.experiments.regret import REGRET
+from edgefw.experiments.size import announce, make_size
 from edgefw.experiments.table1 import table1
-from edgefw.experiments.table2 import figure4, table2
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-_TARGETS: Mapping[str, Callable[[Size, Path, int | None], None]] = {
-    "table1": table1,
-    "table2": table2,
-    "figure2": figure2,
-    "figure3": figure3,
-    "figure4": figure4,
-    "regret": regret,
+EXPERIMENTS: Mapping[str, Experiment[Any]] = {
+    "table2": TABLE_2,
+    "figure2": FIGURE_2,
+    "figure3": FIGURE_3,
+    "figure4": FIGURE_4,
+    "regret": REGRET,
 }
+TARGETS = ("table1", *EXPERIMENTS)
 
-TARGETS: tuple[str, ...] = tuple(_TARGETS)
 
-
-def run(target: str, *, quick: bool, seeds: int | None, out: Path, jobs: int | None) -> None:
+def run(
+    target: str,
+    *,
+    quick: bool,
+    seeds: int | None,
+    out: Path,
+    jobs: int | None,
+    known_targets: Sequence[str] = TARGETS,
+) -> None:
     """Reproduce one target: print its tables and verdicts, write its CSV files and figures to `out`."""
-    if target not in _TARGETS:
-        raise unknown("target", target, TARGETS)
+    if target not in TARGETS:
+        raise unknown("target", target, known_targets)
     size = make_size(quick=quick, seeds=seeds)
-    report.prepare(out)
-    if target != "table1":  # which draws nothing, and whose counts do not depend on the size
+    prepare(out)
+    if target == "table1":  # counts what a round costs: it draws nothing, and no count depends on the size
+        findings = table1(size)
+    else:
         plots.require()
-        announce(size)
-    _TARGETS[target](size, out, jobs)
+        announce(size, *EXPERIMENTS[target].data)
+        findings = EXPERIMENTS[target].run(size, jobs)
+    findings.show()
+    written = findings.write(out, target)
+    terminal.out.print(f"Written: {', '.join(str(path) for path in written)}")

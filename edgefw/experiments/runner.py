@@ -7,11 +7,12 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,14 +24,16 @@ from edgefw.core.regret import Comparator, cumulative_loss
 from edgefw.delays.book import ArrivalBook, unused
 from edgefw.errors import EdgefwError
 from edgefw.records import PlayRow, Summary, score
+from edgefw.scenario.model import Data
 from edgefw.scenario.setup import Setup, load_data, resolve
 from edgefw.simulator import Trace, arrived, simulate
 
 if TYPE_CHECKING:
     from multiprocessing.sharedctypes import Synchronized
 
+    from edgefw.core.comparator import Solution
     from edgefw.problem.dataset import Dataset
-    from edgefw.scenario.model import Data, Scenario
+    from edgefw.scenario.model import Scenario
 
 _WORTH_THREADS = 10**8  # numbers in a product, from which on BLAS threads gain more than they cost
 
@@ -69,17 +72,24 @@ def run_all(
     scenarios: Sequence[Scenario], progress: Progress | None = None, jobs: int | None = None
 ) -> list[Outcome]:
     """Simulate many scenarios, `jobs` at a time (as many as there are cores); outcomes in the same order."""
+    return [outcome for _, outcome in sorted(as_they_end(scenarios, progress, jobs), key=itemgetter(0))]
+
+
+def as_they_end(
+    scenarios: Sequence[Scenario], progress: Progress | None = None, jobs: int | None = None
+) -> Iterator[tuple[int, Outcome]]:
+    """Simulate many scenarios; yield the place of each and its outcome as soon as it has ended."""
     workers = min(jobs or _cores(), len(scenarios))
     if workers <= 1:
-        return [run(resolve(s), _offset(progress, done)) for s, done in _with_rounds_before(scenarios)]
+        yield from enumerate(_one_by_one(scenarios, progress))
+        return
     context = multiprocessing.get_context("spawn")
     counter = context.Value("q", 0)
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(workers, context, initializer=_share, initargs=(counter,)) as pool:
         try:
             futures = _submit(pool, scenarios)
-            _follow(futures, counter, progress)
-            return [future.result() for future in futures]
+            yield from _follow({future: place for place, future in enumerate(futures)}, counter, progress)
         except BrokenProcessPool:
             raise EdgefwError("a simulation process died (out of memory?): try again with --jobs 1") from None
         except BaseException:  # also Ctrl-C: do not wait for runs that nobody will look at
@@ -89,22 +99,25 @@ def run_all(
             raise
 
 
-def comparator(setup: Setup, outcome: Outcome, progress: best.Progress | None = None) -> Comparator:
-    """Return the certified comparator that the outcome's regret is measured against."""
-    worst_loss = float(cumulative_loss(outcome.trace.global_loss).max())
+def best_point(setup: Setup, outcome: Outcome, progress: best.Progress | None = None) -> Solution:
+    """Return the point, with its certified comparator, that the outcome's regret is measured against."""
+    return best_point_for(setup, float(cumulative_loss(outcome.trace.global_loss).max()), progress)
+
+
+def best_point_for(setup: Setup, worst_loss: float, progress: best.Progress | None = None) -> Solution:
+    """Return it for a run of which max_i sum_t F_t(x_t^i) is known."""
     samples = min(len(setup.dataset), setup.rounds * setup.n * setup.scenario.problem.batch)
     small = samples * setup.feasible.size < _WORTH_THREADS
     with threadpool_limits(
         1 if small else None
     ):  # threads that wait for each other can cost twenty times more
-        return best.comparator(setup, worst_loss, progress)
+        return best.solution(setup, worst_loss, progress)
 
 
 def summarise(setup: Setup, outcome: Outcome, found: Comparator | None) -> Summary:
     """Return the summary of a simulated run.
 
-    Nothing travels in a simulation: `messages` are those that the algorithm would send, `bytes` what their
-    dense arrays would take.
+    Nothing travels in a simulation: `messages` are those that the algorithm would send.
     """
     algorithm = ALGORITHMS[setup.scenario.algorithm.name]
     messages = 2 * len(setup.graph.edges) * algorithm.exchanges(len(setup.steps)) * setup.rounds
@@ -113,8 +126,13 @@ def summarise(setup: Setup, outcome: Outcome, found: Comparator | None) -> Summa
         rounds=setup.rounds,
         unused=int(unused(setup.delays).sum()),
         messages=messages,
-        bytes=messages * algorithm.arrays * setup.feasible.size * setup.dtype.itemsize,
+        bytes=messages * setup.frame_bytes,
+        wire_bytes=None,
         wall_seconds=outcome.wall_seconds,
+        pace_asked=None,
+        pace_reached=None,
+        pace_kept=None,
+        missed_ticks=None,
         **setup.facts(),
         **score(outcome.trace.global_loss, setup.total_delay.tolist(), found),
     )
@@ -166,13 +184,17 @@ def _submit(pool: ProcessPoolExecutor, scenarios: Sequence[Scenario]) -> list[Fu
 
 
 def _work(scenario: Scenario) -> Outcome:
-    return run(resolve(scenario, _data(scenario.data, scenario.seed)), _count)
+    return run(_setup(scenario), _count)
+
+
+def _setup(scenario: Scenario) -> Setup:
+    return resolve(scenario, _data(scenario.data.model_dump_json(), scenario.seed))
 
 
 @lru_cache(maxsize=1)
-def _data(data: Data, seed: int) -> Dataset:
-    """Load a data set once for all the runs of a worker that share it."""
-    return load_data(data, seed)
+def _data(data: str, seed: int) -> Dataset:
+    """Load a data set once for all the runs of this process that share it and come one after the other."""
+    return load_data(Data.model_validate_json(data), seed)
 
 
 def _count(_t: int) -> None:
@@ -182,24 +204,25 @@ def _count(_t: int) -> None:
 
 
 def _follow(
-    futures: Sequence[Future[Outcome]], counter: Synchronized[int], progress: Progress | None
-) -> None:
-    """Report progress until all are done, or one has failed."""
-    waiting = set(futures)
+    places: Mapping[Future[Outcome], int], counter: Synchronized[int], progress: Progress | None
+) -> Iterator[tuple[int, Outcome]]:
+    """Yield outcomes as they come, with their places, and report progress; raise what one has failed with."""
+    waiting = set(places)
     while waiting:
         done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-        for future in done:
-            future.result()
         if progress is not None:
             progress(counter.value)
+        for future in done:
+            yield places[future], future.result()
 
 
-def _offset(progress: Progress | None, done: int) -> Progress | None:
-    return None if progress is None else lambda t: progress(done + t)
+def _one_by_one(scenarios: Sequence[Scenario], progress: Progress | None) -> Iterator[Outcome]:
+    done = 0  # rounds of the runs before
 
+    def count(t: int) -> None:
+        if progress is not None:
+            progress(done + t)
 
-def _with_rounds_before(scenarios: Sequence[Scenario]) -> Iterator[tuple[Scenario, int]]:
-    done = 0
     for scenario in scenarios:
-        yield scenario, done
+        yield run(_setup(scenario), count)
         done += scenario.algorithm.rounds

@@ -28,6 +28,7 @@ class Size:
     horizon: int = HORIZON
     quick: bool = False
     overrides: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()  # data sets that a synthetic stream stands in for
 
     @property
     def compares(self) -> bool:
@@ -42,7 +43,8 @@ class Size:
     def scenario(self, name: str, seed: int, settings: Sequence[str]) -> Scenario:
         """Return the ready-made scenario `name` with `settings`, at this size."""
         size = (f"seed={seed}", f"algorithm.horizon={self.horizon}", *self.overrides)
-        return load(name, [*settings, *size])
+        found = load(name, [*settings, *size])
+        return load(name, [*settings, *size, *_SYNTHETIC]) if found.data.source in self.absent else found
 
 
 def make_size(*, quick: bool, seeds: int | None) -> Size:
@@ -54,18 +56,19 @@ def make_size(*, quick: bool, seeds: int | None) -> Size:
     return Size(tuple(range(1, count + 1)), horizon, quick=quick)
 
 
-def with_data(size: Size, name: str) -> Size:
-    """Return the size with data set `name` where it is found, a quick one else with a synthetic stream."""
-    if datasets.locate(name) is not None:
-        return size
-    if not size.quick:
-        datasets.load(name, seed=0)  # says where it was looked for, and how to get it
-    terminal.out.print(f"Data set {name} is not on this machine: a synthetic stream stands in for it.")
-    return replace(size, overrides=(*size.overrides, *_SYNTHETIC))
+def with_data(size: Size, *names: str) -> Size:
+    """Return the size with these data sets where they are found, a quick one else with synthetic streams."""
+    absent = tuple(name for name in names if datasets.locate(name) is None)
+    for name in absent:
+        if not size.quick:
+            datasets.load(name, seed=0)  # says where it was looked for, and how to get it
+    return replace(size, absent=absent)
 
 
-def announce(size: Size) -> None:
-    """Say how large the experiment is; of a quick one, that it proves nothing."""
+def announce(size: Size, *names: str) -> None:
+    """Say how large an experiment on these data sets is; of a quick one, that it proves nothing."""
+    for name in with_data(size, *names).absent if size.quick else ():
+        terminal.out.print(f"Data set {name} is not on this machine: a synthetic stream stands in for it.")
     seeds = f"seed {size.seeds[0]}" if len(size.seeds) == 1 else f"seeds {size.seeds[0]} to {size.seeds[-1]}"
     if size.quick:
         terminal.out.print(

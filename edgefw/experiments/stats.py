@@ -1,18 +1,15 @@
-"""The small arithmetic of the tables: spreads over seeds, percentages, slopes."""
+"""The small arithmetic of the tables: spreads and intervals over seeds, percentages, slopes."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Numbers = Sequence[float] | NDArray[np.float64]
+Numbers = Sequence[float] | NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -38,6 +35,71 @@ def spread(values: Sequence[float]) -> Spread:
     """
     sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     return Spread(float(np.mean(values)), sd, float(min(values)), float(max(values)))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over seeds, and the 95 % interval of it by Student's t; one seed has none, its ends are NaN."""
+
+    mean: float
+    low: float
+    high: float
+    count: int
+
+    @property
+    def apart(self) -> bool:
+        """Whether 0 lies outside: a difference that is not chance."""
+        return self.low > 0 or self.high < 0
+
+
+def interval(values: Sequence[float]) -> Interval:
+    """Return the mean of at least one value with its 95 % interval.
+
+    >>> interval([1.0, 2.0, 3.0])
+    Interval(mean=2.0, low=-0.484..., high=4.484..., count=3)
+    """
+    count, mean = len(values), float(np.mean(values))
+    if count == 1:
+        return Interval(mean, math.nan, math.nan, 1)
+    half = student_t(count - 1) * float(np.std(values, ddof=1)) / math.sqrt(count)
+    return Interval(mean, mean - half, mean + half, count)
+
+
+def paired(a: Mapping[int, float], b: Mapping[int, float]) -> list[float]:
+    """Return a - b, seed by seed: both have values for the same seeds, in whatever order.
+
+    >>> paired({1: 5.0, 2: 7.0}, {2: 1.0, 1: 2.0})
+    [3.0, 6.0]
+    """
+    if a.keys() != b.keys():
+        raise ValueError(f"seeds {sorted(a)} cannot be paired with seeds {sorted(b)}")
+    return [a[seed] - b[seed] for seed in sorted(a)]
+
+
+def student_t(freedom: int, share: float = 0.95) -> float:
+    """Return the t within which Student's distribution has this share of its mass.
+
+    >>> round(student_t(4), 3)
+    2.776
+    """
+    low, high = 0.0, 1.0
+    while _mass(high, freedom) < share:
+        high *= 2
+    while (middle := (low + high) / 2) not in {low, high}:
+        low, high = (middle, high) if _mass(middle, freedom) < share else (low, middle)
+    return high
+
+
+def _mass(t: float, freedom: int) -> float:
+    """Return P(|T| <= t): Abramowitz and Stegun 26.7.3 and 26.7.4, exact for whole degrees of freedom."""
+    angle = math.atan(t / math.sqrt(freedom))
+    odd, cos_squared = freedom % 2, math.cos(angle) ** 2
+    term, total = (math.cos(angle), 0.0) if odd else (1.0, 0.0)
+    for k in range(odd, freedom - 1, 2):
+        total += term
+        term *= cos_squared * (k + 1) / (k + 2)
+    sine = math.sin(angle)
+    return 2 / math.pi * (angle + sine * total) if odd else sine * total
 
 
 def percent(a: float, a0: float) -> float:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from threadpoolctl import threadpool_limits
+
 from edgefw import terminal
 from edgefw.core.agent import ALGORITHMS, make_agent
 from edgefw.core.lockstep import sweep
 from edgefw.core.messages import Feedback, observe
-from edgefw.experiments import report
-from edgefw.experiments.counting import CountingAgent, CountingLoss, CountingSet, Tally
+from edgefw.experiments.counting import Tally
+from edgefw.experiments.experiment import Claim, Findings, Row
 from edgefw.experiments.published import HORIZON, TABLE_1
-from edgefw.experiments.report import Cell, Verdict
+from edgefw.experiments.tables import Table
 from edgefw.scenario.setup import Setup, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from edgefw.experiments.size import Size
 
@@ -44,15 +45,11 @@ class Cost:
         return self.projections == 0
 
 
-def table1(size: Size, out: Path, jobs: int | None) -> None:  # noqa: ARG001 - counting takes seconds
-    """Count, print beside the paper's columns, write."""
+def table1(size: Size) -> Findings:
+    """Count, beside the paper's columns."""
     rounds = QUICK_ROUNDS if size.quick else ROUNDS
-    if size.quick:
-        terminal.out.print(f"Quick run: counted over {rounds} rounds instead of {ROUNDS}.")
     costs = measure(size, rounds)
-    print_table(costs, rounds)
-    said = verdicts(costs) if size.compares else []
-    report.conclude(out / "table1.csv", [row(cost) for cost in costs], [], said)
+    return Findings([row(cost) for cost in costs], None, claims(costs), tables(costs, rounds))
 
 
 def measure(size: Size, rounds: int) -> list[Cost]:
@@ -61,7 +58,7 @@ def measure(size: Size, rounds: int) -> list[Cost]:
         (name, graph) for name in TABLE_1 for graph in (GRAPHS if ALGORITHMS[name].distributed else ("-",))
     ]
     costs = []
-    with terminal.progress_bar("counting", len(wanted), "algorithms") as progress:
+    with terminal.progress_bar("counting", len(wanted), "algorithms") as progress, threadpool_limits(1):
         for done, (name, graph) in enumerate(wanted, start=1):
             costs.append(count(_setup(name, graph, size), graph, rounds))
             progress(done)
@@ -79,8 +76,8 @@ def count(setup: Setup, graph: str, rounds: int) -> Cost:
     """Return the cost of a round in the steady state: rounds 2..rounds+1, each with the update before it."""
     tally = Tally()
     specs = [setup.agent_spec(i) for i in range(setup.n)]
-    feasible, loss = CountingSet(setup.feasible, tally), CountingLoss(setup.loss, tally)
-    agents = [CountingAgent(make_agent(spec, feasible), tally) for spec in specs]
+    feasible, loss = tally.of_set(setup.feasible), tally.of_loss(setup.loss)
+    agents = [tally.of_agent(make_agent(spec, feasible)) for spec in specs]
     arrivals: dict[int, Sequence[Feedback]] = {}
     for t in range(1, rounds + 2):
         if t == 2:
@@ -99,18 +96,18 @@ def count(setup: Setup, graph: str, rounds: int) -> Cost:
     )
 
 
-def print_table(costs: Sequence[Cost], rounds: int) -> None:
-    """Print the counts, and beside them what the paper says."""
+def tables(costs: Sequence[Cost], rounds: int) -> list[Table]:
+    """Return the counts, and beside them what the paper says."""
     header = ["algorithm", "graph", "projections", "lmo calls", "gradients", "messages"]
     title = f"A round of one agent, counted over {rounds} rounds without delay"
-    terminal.table(title, header, [_counted(cost) for cost in costs])
     K = {cost.graph == "-": cost.K for cost in costs}
-    terminal.out.print(
+    note = (
         f"Published settings on a synthetic stream: K = {K[True]} alone, {K[False]} in a network of 30. "
         "A message goes to one neighbour; De2MFW's carries an iterate and a tracker."
     )
+    counted = Table(title, header, [_counted(cost) for cost in costs], note)
     header = ["algorithm", "projection-free, counted", "paper", "regret bound, paper", "stands in"]
-    terminal.table("Beside the paper", header, [_said(c) for c in costs if c.graph != GRAPHS[1]])
+    return [counted, Table("Beside the paper", header, [_said(c) for c in costs if c.graph != GRAPHS[1]])]
 
 
 def _counted(cost: Cost) -> list[str]:
@@ -125,17 +122,17 @@ def _said(cost: Cost) -> list[str]:
     return [cost.algorithm, *free, paper.regret, paper.source]
 
 
-def verdicts(costs: Sequence[Cost]) -> list[Verdict]:
+def claims(costs: Sequence[Cost]) -> list[Claim]:
     """Return whether exactly those algorithms never projected that the paper calls projection-free."""
     said = {name: row.projection_free for name, row in TABLE_1.items() if row.projection_free is not None}
     wrong = [c.algorithm for c in costs if said.get(c.algorithm, c.projection_free) != c.projection_free]
     counted = ", ".join(
         f"{c.algorithm} {c.projections:g}" for c in costs if c.graph != "complete" and c.algorithm in said
     )
-    return [Verdict("projection-free as Table 1 says", not wrong, f"projections a round: {counted}")]
+    return [Claim("projection-free as Table 1 says", not wrong, f"projections a round: {counted}")]
 
 
-def row(cost: Cost) -> dict[str, Cell]:
+def row(cost: Cost) -> Row:
     """Return a cost as a row of the CSV file."""
     paper = TABLE_1[cost.algorithm]
     return {

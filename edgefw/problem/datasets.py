@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgefw.errors import DataError, InputError, unknown
+from edgefw.errors import DataError, InputError, known, unknown
+from edgefw.plugins import OWN, PLACE, Registry, check_params, subclass
 from edgefw.problem.dataset import Dataset
 from edgefw.problem.idx import array_sha256, read_idx
+from edgefw.problem.scaling import scaled
 from edgefw.problem.seeding import rng
-from edgefw.problem.synthetic import synthetic
+from edgefw.problem.synthetic import regression, synthetic
+from edgefw.problem.tables import is_file, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,11 +86,6 @@ class DatasetStatus:
     path: Path | None
     how: str
 
-    @property
-    def ready(self) -> bool:
-        """Whether a run can use it now."""
-        return self.path is not None or self.name == "synthetic"
-
 
 def listing() -> list[DatasetStatus]:
     """Return every data set that has a name, found or not."""
@@ -97,9 +96,7 @@ def listing() -> list[DatasetStatus]:
 
 def published(name: str) -> Published:
     """Return the published data set of that name."""
-    if name not in PUBLISHED:
-        raise unknown("data set", name, PUBLISHED)
-    return PUBLISHED[name]
+    return known("data set", name, PUBLISHED)
 
 
 def cache_root() -> Path:
@@ -145,22 +142,97 @@ def find_file(folder: Path, stem: str) -> Path | None:
     return next((path for path in (folder / stem, folder / f"{stem}.gz") if path.is_file()), None)
 
 
-def load(source: str, *, seed: int, samples: int | None = None, drift: float = 0.0) -> Dataset:
-    """Return the training samples of `source`: auto, a published name, synthetic, or a folder of idx files.
+class Source(ABC):
+    """A data set of another package, made from the parameters that a scenario gives it."""
 
-    `auto` is fashion-mnist where it is found and synthetic elsewhere. `samples` keeps a random subset of that
-    many, in the files' order; for synthetic it says how many to make, and `drift` how far its classes move.
+    @abstractmethod
+    def load(self, seed: int) -> Dataset:
+        """Return the samples, the same for the same seed."""
+
+
+SOURCES: Registry[type[Source]] = Registry(
+    "data source",
+    "edgefw.datasets",
+    {},
+    subclass("data source", Source),  # type: ignore[type-abstract]
+)
+
+
+def load(
+    source: str,
+    *,
+    seed: int,
+    samples: int | None = None,
+    drift: float = 0.0,
+    params: Mapping[str, Any] | None = None,
+    target: str | None = None,
+    targets: str = "auto",
+    scale: float | None = None,
+    scaling: str = "none",
+    features: int | None = None,
+    classes: int | None = None,
+    noise: float | None = None,
+) -> Dataset:
+    """Return the samples of `source`: auto, a published name, synthetic, a folder, a file, or a class.
+
+    `auto` is fashion-mnist where it is found and synthetic elsewhere. A folder has idx files; a file is one
+    that `tables` reads, with its `target` and kind of `targets`; a class is of another package, and is made
+    with `params`. `samples` keeps a random subset of that many, in the files' order. Of synthetic it says how
+    many to make; `drift`, `features`, `classes` and `noise` are for synthetic alone. `scale` is what features
+    are multiplied by, `scaling` how they are scaled otherwise.
     """
     if samples is not None and samples < 1:
         raise InputError(f"data.samples {samples} is too small: use at least 1, or leave it out for all")
     if source == "auto":
         source = "synthetic" if locate("fashion-mnist") is None else "fashion-mnist"
+    made = {"drift": drift or None, "features": features, "classes": classes, "noise": noise}
     if source == "synthetic":
-        return synthetic(_SYNTHETIC_SAMPLES if samples is None else samples, drift=drift, seed=seed)
+        _refuse(source, {"target": target})
+        many = _SYNTHETIC_SAMPLES if samples is None else samples
+        return scaled(_synthetic(many, seed, targets, made), scale, scaling)
     if drift:
         raise InputError(f"data.drift is for data.source=synthetic: {source} does not drift, set it to 0")
-    full = _load_published(PUBLISHED[source]) if source in PUBLISHED else _load_folder(source)
-    return full if samples is None else _subset(full, samples, seed)
+    _refuse(source, made)
+    if is_file(source):
+        full = read(_expanded(source), target, targets)
+    else:
+        _refuse(source, {"target": target, "targets": None if targets == "auto" else targets})
+        full = _load_all(source, seed, params or {})
+    return scaled(full if samples is None else _subset(full, samples, seed), scale, scaling)
+
+
+def _refuse(source: str, fields: Mapping[str, Any]) -> None:
+    """Refuse fields that mean nothing for a source."""
+    for name, value in fields.items():
+        if value is not None:
+            for_what = "a file of your own" if name.startswith("target") else "data.source=synthetic"
+            raise InputError(f"data.{name} is for {for_what}: leave it out with {source}")
+
+
+def _synthetic(samples: int, seed: int, targets: str, made: Mapping[str, Any]) -> Dataset:
+    given = {"drift": 0.0, **{name: value for name, value in made.items() if value is not None}}
+    if targets != "real":
+        return synthetic(samples, seed=seed, **given)
+    if "classes" in given:
+        raise InputError("data.classes is for classes, and data.targets is real: leave one of them out")
+    return regression(samples, seed=seed, **{"features": 784, "noise": 0.6, **given})
+
+
+def _load_all(source: str, seed: int, params: Mapping[str, Any]) -> Dataset:
+    if source in PUBLISHED:
+        return _load_published(PUBLISHED[source])
+    if PLACE.fullmatch(source) or source in SOURCES:
+        return _load_other(source, seed, params)
+    return _load_folder(source)
+
+
+def _load_other(source: str, seed: int, params: Mapping[str, Any]) -> Dataset:
+    kind = SOURCES[source]
+    check_params("data.params", kind, params, given=0)
+    found = kind(**params).load(seed)
+    if not isinstance(found, Dataset):
+        raise InputError(f"data source {source!r}: load returns {found!r}: it has to return a Dataset")
+    return replace(found, name=source)
 
 
 def _load_published(entry: Published) -> Dataset:
@@ -174,12 +246,22 @@ def _load_published(entry: Published) -> Dataset:
     return _dataset(entry.name, images, labels, entry.classes)
 
 
+def _expanded(source: str) -> Path:
+    return Path(os.path.expanduser(source))  # noqa: PTH111 - Path.expanduser fails where there is no home
+
+
 def _load_folder(source: str) -> Dataset:
-    folder = Path(os.path.expanduser(source))  # noqa: PTH111 - Path.expanduser fails where there is no home
+    folder = _expanded(source)
     if not folder.is_dir():
         if os.sep in source:
-            raise DataError(f"data.source {source!r} is not a folder: give one that holds idx files")
-        raise unknown("data source", source, ["auto", *PUBLISHED, "synthetic", "a folder of idx files"])
+            raise DataError(
+                f"data.source {source!r} is not a folder: give one that holds idx files, or a file"
+            )
+        raise unknown(
+            "data source",
+            source,
+            ["auto", *PUBLISHED, "synthetic", *SOURCES.names(), "a folder of idx files", "a file", OWN],
+        )
     images, labels = (_read(folder, stem) for stem in (TRAIN_IMAGES, TRAIN_LABELS))
     # two at least: a shard of one class is still part of a classification
     return _dataset(str(folder), images, labels, max(2, int(labels.max(initial=0)) + 1))
@@ -218,4 +300,4 @@ def _subset(full: Dataset, samples: int, seed: int) -> Dataset:
             f"data.samples {samples} is more than the {len(full)} of {full.name}: use at most that"
         )
     chosen = np.sort(rng(seed, "subset").permutation(len(full))[:samples])
-    return Dataset(full.name, full.features[chosen], full.labels[chosen], full.classes, full.scale)
+    return replace(full, features=full.features[chosen], labels=full.labels[chosen])

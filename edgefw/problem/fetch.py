@@ -7,20 +7,18 @@ download never looks like a data set.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from http.client import HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from urllib.request import urlopen
 
 from edgefw.errors import DataError
 from edgefw.problem.datasets import Published, cache_folder, published
 from edgefw.problem.idx import content_sha256
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from contextlib import AbstractContextManager
-
-    Progress = Callable[[str, int, int | None], None]
+Progress = Callable[[str, int, int | None], None]
 
 _CHUNK = 1 << 18
 _PATIENCE = 30.0  # seconds without a byte
@@ -37,8 +35,7 @@ class Response(Protocol):
         """Return at most `amount` bytes, and none at the end."""
 
 
-if TYPE_CHECKING:
-    Opener = Callable[[str], AbstractContextManager[Response]]
+Opener = Callable[[str], AbstractContextManager[Response]]
 
 
 def open_url(url: str) -> AbstractContextManager[Response]:

@@ -6,11 +6,11 @@ import math
 import random
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgefw.errors import InputError, unknown
+from edgefw.errors import InputError, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -56,11 +56,6 @@ class Graph:
         """The number of neighbours of every agent."""
         return tuple(len(each) for each in self._adjacency)
 
-    @property
-    def is_connected(self) -> bool:
-        """Whether every agent can be reached from agent 0."""
-        return not self.unreachable()
-
     def unreachable(self) -> tuple[int, ...]:
         """Return the agents that no path joins to agent 0, sorted."""
         seen, frontier = {0}, [0]
@@ -71,17 +66,7 @@ class Graph:
         return tuple(i for i in range(self.n) if i not in seen)
 
 
-def build(
-    topology: str,
-    n: int,
-    *,
-    rows: int | None = None,
-    cols: int | None = None,
-    p: float | None = None,
-    degree: int | None = None,
-    edges: Sequence[Sequence[int]] | None = None,
-    seed: int,
-) -> Graph:
+def build(topology: str, n: int, *, seed: int, **options: Any) -> Graph:
     """Return the connected graph of a topology; options that belong to other topologies are not looked at.
 
     Random topologies (erdos_renyi, random_regular, small_world) are a function of `seed`.
@@ -89,18 +74,17 @@ def build(
     >>> build("grid", 6, seed=0).edges
     ((0, 1), (0, 3), (1, 2), (1, 4), (2, 5), (3, 4), (4, 5))
     """
-    if topology not in TOPOLOGIES:
-        raise unknown("topology", topology, TOPOLOGIES)
+    draw = known("topology", topology, TOPOLOGIES)
     if n < 1:
         raise InputError(f"agents is {n}: a network has at least one agent")
     if seed < 0:
         raise InputError(f"seed is {seed}: it must be 0 or more")
-    graph = TOPOLOGIES[topology](_Options(n, rows, cols, p, degree, edges, seed))
+    graph = draw(_Options(n, seed, **options))
     if missed := graph.unreachable():
         listing = str(list(missed)) if len(missed) <= 10 else f"[{', '.join(map(str, missed[:10]))}, ...]"
-        hint = f"add an edge between agent 0 and agent {missed[0]}, for example"
         raise InputError(
-            f"the graph is not connected: agents {listing} cannot be reached from agent 0; {hint}"
+            f"the graph is not connected: agents {listing} cannot be reached from agent 0; "
+            f"add an edge between agent 0 and agent {missed[0]}, for example"
         )
     return graph
 
@@ -120,38 +104,15 @@ def mixing_weights(graph: Graph) -> NDArray[np.float64]:
     return W
 
 
-def second_eigenvalue(W: NDArray[np.float64]) -> float:
-    """Return lambda, the second largest eigenvalue of W (n, n) in magnitude; 0 for n = 1."""
-    rest = np.linalg.eigvalsh(W)[:-1]
-    return float(np.abs(rest).max(initial=0.0))
-
-
-def spectral_gap(W: NDArray[np.float64]) -> float:
-    """Return rho = 1 - lambda."""
-    return 1 - second_eigenvalue(W)
-
-
-def k0(W: NDArray[np.float64]) -> int:
-    """Return the smallest integer k0 >= 1 with lambda <= (k0 / (k0 + 1))^2.
-
-    The paper's lemmas divide by k0, so it is 1 and not 0 where lambda = 0 (the complete graph, a lone agent).
-    """
-    eigenvalue = second_eigenvalue(W) - 1e-12  # an eigenvalue of exactly 1/4 comes back as 1/4 + 1e-16
-    if eigenvalue >= 1 - 2e-12:
-        raise InputError("the mixing weights have second eigenvalue 1: the graph is not connected")
-    root = math.sqrt(max(eigenvalue, 0.0))
-    return max(1, math.ceil(root / (1 - root)))
-
-
 @dataclass(frozen=True)
 class _Options:
     n: int
-    rows: int | None
-    cols: int | None
-    p: float | None
-    degree: int | None
-    edges: Sequence[Sequence[int]] | None
     seed: int
+    rows: int | None = None
+    cols: int | None = None
+    p: float | None = None
+    degree: int | None = None
+    edges: Sequence[Sequence[int]] | None = None
 
 
 def _edge(n: int, edge: Sequence[int]) -> tuple[int, int]:
@@ -201,6 +162,11 @@ def _grid_sides(o: _Options) -> tuple[int, int]:
     if o.cols is not None:
         return max(1, o.n // o.cols), o.cols
     rows = max(side for side in range(1, math.isqrt(o.n) + 1) if o.n % side == 0)
+    if rows == 1 and o.n > 2:  # of one or two agents every topology is the same
+        raise InputError(
+            f"a grid of {o.n} agents is a line of 1 x {o.n}, for {o.n} is prime: take {o.n - 1} or {o.n + 1} "
+            "agents, or another topology; if a line is meant, topology line, or rows: 1"
+        )
     return rows, o.n // rows
 
 
@@ -272,7 +238,7 @@ def _redraw(n: int, draw: Callable[[], Iterable[tuple[int, int]]], setting: str)
     """Return the first connected graph among successive draws."""
     for _ in range(TRIES):
         graph = Graph(n, tuple(draw()))
-        if graph.is_connected:
+        if not graph.unreachable():
             return graph
     raise InputError(f"none of {TRIES} random graphs of {n} agents was connected with {setting}")
 

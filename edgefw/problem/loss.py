@@ -1,7 +1,8 @@
 """Losses of linear models: functions of the logits Z = x A^T alone, whose gradient in x is R A.
 
-A point x is (C, m), a batch has features A (b, m) and integer labels y (b,). Z and the residuals R are of
-shape (..., C, b), y of shape (..., b); the leading axes of y may be fewer: they broadcast to those of Z.
+A point x is (C, m), a batch has features A (b, m) and labels y (b,): classes, as whole numbers, or real
+targets. Z and the residuals R are of shape (..., C, b), y of shape (..., b); the leading axes of y may be
+fewer: they broadcast to those of Z.
 Values and residuals come in the floating type of Z.
 """
 
@@ -14,13 +15,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from edgefw.errors import unknown
+from edgefw.errors import InputError, unknown
+from edgefw.plugins import Registry, check_params, subclass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from edgefw.problem.dataset import Dataset
 
 Real: TypeAlias = NDArray[np.floating[Any]]
-Labels: TypeAlias = NDArray[np.integer[Any]]
+Labels: TypeAlias = NDArray[Any]
+"""Classes, as whole numbers, or real targets."""
 
 
 class Constants(NamedTuple):
@@ -39,8 +44,21 @@ class Loss(ABC):
     curvature: ClassVar[float]
     """The largest eigenvalue of the Hessian of a single example in its logits."""
 
+    takes_real: ClassVar[bool] = False
+    """Whether a label may be any number; otherwise it is a class."""
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+    @classmethod
+    def fitted(cls, params: Mapping[str, Any], data: Dataset) -> Mapping[str, Any]:
+        """Return the parameters as this data has them; refuse data that the loss cannot use."""
+        if data.is_real and not cls.takes_real:
+            raise InputError(
+                f"problem.loss is for classes, and {data.name} has real targets: use squared, or "
+                "data.targets=classes"
+            )
+        return params
 
     def outputs(self, classes: int) -> int:  # noqa: ARG002 - only the multinomial loss has one row a class
         """Return C, the number of rows of a point, for data of so many classes."""
@@ -54,17 +72,13 @@ class Loss(ABC):
     def residual(self, Z: Real, y: Labels) -> Real:
         """Return R = d value / dZ, shape (..., C, b); the 1/b of the mean is in it."""
 
-    def value_and_residual(self, Z: Real, y: Labels) -> tuple[Real, Real]:
-        """Return both at once, sharing what can be shared."""
-        return self.value(Z, y), self.residual(Z, y)
-
     def constants(
         self,
         max_norm: float,
         max_point_norm: float,  # noqa: ARG002 - only the squared loss is steeper farther out
-        classes: int,  # noqa: ARG002
+        spread: float,  # noqa: ARG002
     ) -> Constants:
-        """Return G and beta where |a| <= max_norm for features, |x| <= max_point_norm, labels < classes."""
+        """Return G and beta where |a| <= max_norm for features, |x| <= max_point_norm, |y| <= spread - 1."""
         return Constants(self.slope * max_norm, self.curvature * max_norm**2)
 
 
@@ -94,16 +108,11 @@ class Multinomial(Loss):
         np.exp(p, out=p)
         return _softmax_residual(p, _total(p), _hot(y, Z.shape))
 
-    def value_and_residual(self, Z: Real, y: Labels) -> tuple[Real, Real]:
-        """Return both for one exponential an entry."""
-        shifted, hot = _classes_first(Z), _hot(y, Z.shape)
-        p = np.exp(shifted)
-        total = _total(p)
-        return _cross_entropy(shifted, total, hot), _softmax_residual(p, total, hot)
-
 
 class BinaryLogistic(Loss):
-    """Odd labels against even: log(1 + exp(-s z)), s = 1 for odd y, -1 for even. G = |a|, beta = |a|^2 / 4.
+    """Some classes against all others: log(1 + exp(-s z)), s = 1 for the positive ones, -1 for others.
+
+    Without `positive`, odd classes are set against even ones. G = |a|, beta = |a|^2 / 4.
 
     >>> BinaryLogistic().residual(np.zeros((1, 2)), np.array([4, 7])).tolist()
     [[0.25, -0.25]]
@@ -113,18 +122,49 @@ class BinaryLogistic(Loss):
     slope = 1.0
     curvature = 0.25
 
+    def __init__(self, positive: Sequence[int] | None = None) -> None:
+        self._positive = None if positive is None else np.array(sorted(positive), dtype=np.int64)
+
+    @classmethod
+    def fitted(cls, params: Mapping[str, Any], data: Dataset) -> Mapping[str, Any]:
+        """Return `positive` as numbers of classes; classes that have names have no odd and even."""
+        given = super().fitted(params, data).get("positive")
+        if given is None and len(data.names) > 2:
+            raise InputError(
+                f"problem.loss binary_logistic: {data.name} has the classes {', '.join(data.names)}: "
+                "say which are the positive ones, as problem.loss_params={positive: [...]}"
+            )
+        if given is None:
+            return params
+        known = data.names or tuple(str(c) for c in range(data.classes))
+        for name in given if isinstance(given, list) else ():
+            if str(name) not in known:
+                raise InputError(f"problem.loss_params.positive: {unknown('class', str(name), known)}")
+        if not isinstance(given, list) or not 0 < len({str(name) for name in given}) < len(known):
+            raise InputError(
+                f"problem.loss_params.positive is {given}: it must be a list of some, not all, of the "
+                f"classes {', '.join(known)}"
+            )
+        return {**params, "positive": sorted({known.index(str(name)) for name in given})}
+
     def value(self, Z: Real, y: Labels) -> Real:
         """Return the mean logistic loss over the batch, shape (...)."""
-        return np.asarray(np.logaddexp(0, _against(y, Z) * Z)[..., 0, :].mean(-1))
+        return np.asarray(np.logaddexp(0, self._against(y, Z) * Z)[..., 0, :].mean(-1))
 
     def residual(self, Z: Real, y: Labels) -> Real:
         """Return -s / (1 + exp(s z)) / b, shape (..., 1, b)."""
-        against = _against(y, Z)
+        against = self._against(y, Z)
         return np.asarray(against * np.exp(-np.logaddexp(0, -against * Z)) / Z.shape[-1])
+
+    def _against(self, y: Labels, Z: Real) -> Real:
+        """Return -s as (..., 1, b) in the type of Z."""
+        labels = y[..., None, :]
+        positive = labels % 2 if self._positive is None else np.isin(labels, self._positive).astype(np.int64)
+        return np.asarray(1 - 2 * positive).astype(Z.dtype)
 
 
 class Squared(Loss):
-    """The label as a number, by least squares: (z - y)^2 / 2. beta = |a|^2, G = |a| (|a| |x| + classes - 1).
+    """The label as a number, by least squares: (z - y)^2 / 2. beta = |a|^2, G = |a| (|a| |x| + max |y|).
 
     >>> Squared().value(np.array([[1.0, 5.0]]), np.array([1, 3])).item()
     1.0
@@ -133,6 +173,7 @@ class Squared(Loss):
     name = "squared"
     slope = math.inf
     curvature = 1.0
+    takes_real = True
 
     def value(self, Z: Real, y: Labels) -> Real:
         """Return the mean of (z - y)^2 / 2 over the batch, shape (...)."""
@@ -142,9 +183,9 @@ class Squared(Loss):
         """Return (z - y) / b, shape (..., 1, b)."""
         return np.asarray(self._error(Z, y) / Z.shape[-1])
 
-    def constants(self, max_norm: float, max_point_norm: float, classes: int) -> Constants:
+    def constants(self, max_norm: float, max_point_norm: float, spread: float) -> Constants:
         """Return G and beta on the set of points with |x| <= max_point_norm, where |z - y| is bounded."""
-        error = max_norm * max_point_norm + classes - 1
+        error = max_norm * max_point_norm + spread - 1
         return Constants(max_norm * error, self.curvature * max_norm**2)
 
     @staticmethod
@@ -152,16 +193,21 @@ class Squared(Loss):
         return np.asarray(Z - y[..., None, :].astype(Z.dtype))
 
 
-_LOSSES: dict[str, Loss] = {kind.name: kind() for kind in (Multinomial, Squared, BinaryLogistic)}
+LOSSES: Registry[type[Loss]] = Registry(
+    "loss",
+    "edgefw.losses",
+    {kind.name: kind for kind in (Multinomial, Squared, BinaryLogistic)},
+    subclass("loss", Loss),  # type: ignore[type-abstract]
+)
 
-NAMES = tuple(_LOSSES)
+NAMES = tuple(LOSSES)
 
 
-def make_loss(name: str) -> Loss:
-    """Return the loss called `name`. Losses have no state, so it is the same object every time."""
-    if name not in _LOSSES:
-        raise unknown("loss", name, NAMES)
-    return _LOSSES[name]
+def make_loss(name: str, params: Mapping[str, Any] | None = None) -> Loss:
+    """Return the loss called `name`, with the parameters that its class takes."""
+    kind, given = LOSSES[name], params or {}
+    check_params("problem.loss_params", kind, given, given=0)
+    return kind(**given)
 
 
 def logits(x: Real, A: Real) -> Real:
@@ -212,8 +258,3 @@ def _softmax_residual(p: Real, total: Real, hot: NDArray[np.bool_]) -> Real:
     p -= hot
     p *= 1 / p.shape[-1]
     return p.swapaxes(0, -2)
-
-
-def _against(y: Labels, Z: Real) -> Real:
-    """Return -s as (..., 1, b) in the type of Z: -1 for odd labels, 1 for even ones."""
-    return np.asarray(1 - 2 * (y[..., None, :] % 2)).astype(Z.dtype)

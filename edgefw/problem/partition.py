@@ -7,20 +7,16 @@ matter in a stream: agents that use up b samples a round should start their data
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from edgefw.errors import InputError, unknown
+from edgefw.errors import InputError, known
 from edgefw.problem.seeding import rng
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Shards = list[NDArray[np.int64]]
-    Kind = Callable[[NDArray[np.integer], int, float, np.random.Generator], Shards]
+Shards = list[NDArray[np.int64]]
+Kind = Callable[[NDArray[np.integer], int, float, np.random.Generator], Shards]
 
 
 def partition(
@@ -30,14 +26,13 @@ def partition(
 
     `iid`: shuffled, so every agent sees the same mix. `dirichlet`: every agent draws its own mix of classes
     from Dirichlet(alpha); a small alpha gives few classes an agent, a large one approaches iid. `by_class`:
-    sorted by class and cut into n pieces.
+    sorted by class (or real target) and cut into n pieces. `in_turn`: agent i gets samples i, i + n, ...
 
     >>> shards = partition(np.array([1, 0, 1, 0]), 2, kind="by_class", seed=0)
     >>> [sorted(shard.tolist()) for shard in shards]
     [[1, 3], [0, 2]]
     """
-    if kind not in KINDS:
-        raise unknown("partition", kind, KINDS)
+    divide = known("partition", kind, KINDS)
     if n < 1:
         raise InputError(f"cannot divide samples over {n} agents: use at least 1")
     if n > len(labels):
@@ -46,7 +41,9 @@ def partition(
         )
     if not (math.isfinite(alpha) and alpha > 0):
         raise InputError(f"Dirichlet alpha {alpha} is not usable: it must be positive and finite")
-    return KINDS[kind](labels, n, alpha, rng(seed, "partition", kind))
+    if kind == "dirichlet" and labels.dtype.kind == "f":
+        raise InputError("partition dirichlet mixes classes, and these are real targets: use iid or by_class")
+    return divide(labels, n, alpha, rng(seed, "partition", kind))
 
 
 def _iid(labels: NDArray[np.integer], n: int, _alpha: float, random: np.random.Generator) -> Shards:
@@ -98,4 +95,9 @@ def _draw(
     return take
 
 
-KINDS: dict[str, Kind] = {"iid": _iid, "dirichlet": _dirichlet, "by_class": _by_class}
+def _in_turn(labels: NDArray[np.integer], n: int, _alpha: float, _random: np.random.Generator) -> Shards:
+    """Deal the samples as they come: in a round all agents are at the same place of a time series."""
+    return [np.arange(i, len(labels), n) for i in range(n)]
+
+
+KINDS: dict[str, Kind] = {"iid": _iid, "dirichlet": _dirichlet, "by_class": _by_class, "in_turn": _in_turn}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgefw.errors import InputError
-from edgefw.problem.dataset import Dataset
+from edgefw.problem.dataset import REAL, Dataset
 from edgefw.problem.seeding import rng
 
 if TYPE_CHECKING:
@@ -54,6 +54,23 @@ def synthetic(
             other = _blend(other, goals[z[part]], moved[part])
         rows[part] = _pixels(_blend(own, other, u[part]), random)
     return Dataset("synthetic", rows, y, classes, 1 / 255)
+
+
+def regression(samples: int, *, features: int, noise: float, drift: float, seed: int) -> Dataset:
+    """Return samples a, uniform on [-1, 1)^m, with real targets y = 3 <w, a> / sqrt(m) + e.
+
+    The entries of w are uniform on [-1, 1), e on [-noise, noise). `drift` is the share by which w has moved
+    towards a second one at the last sample. All but the last product is in whole numbers, as above.
+    """
+    _check(samples, features, 2, noise, drift)
+    random = rng(seed, "synthetic", "regression")
+    first, goal = random.integers(-128, 128, size=(2, features))
+    rows = random.integers(-128, 128, size=(samples, features))
+    moved = _shares(drift * np.arange(samples) / max(1, samples - 1)).astype(np.int64)[:, None]
+    products = (rows * (first * (_SHARES - moved) + goal * moved)).sum(axis=1)
+    errors = noise * random.integers(-(2**20), 2**20, size=samples) / 2**20
+    targets = products / (128 * 128 * _SHARES) * 3 / np.sqrt(features) + errors
+    return Dataset("synthetic", (rows / 128).astype(np.float32), targets, REAL, 1.0)
 
 
 def _check(samples: int, features: int, classes: int, noise: float, drift: float) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 from pydantic import ValidationError
@@ -17,10 +19,10 @@ from edgefw.errors import InputError, unknown
 from edgefw.scenario.model import Scenario
 from edgefw.scenario.trace import resolve_traces
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
 _LIBRARY = resources.files("edgefw") / "scenarios"
+
+Source = str | os.PathLike[str] | Mapping[str, Any] | Scenario
+Overrides = Sequence[str] | Mapping[str, Any]
 
 
 def names() -> list[str]:
@@ -35,16 +37,25 @@ def describe(name: str) -> str:
     return _library_text(name).splitlines()[0].removeprefix("# ")
 
 
-def load(name_or_path: str, overrides: Sequence[str] = ()) -> Scenario:
-    """Return the ready-made scenario of that name, or the one in that file, overrides `a.b=c` applied."""
-    document = _parse(_read(name_or_path), name_or_path)
-    for override in overrides:
-        _apply(document, override)
+def what_to_watch(name: str) -> str:
+    """Return what to look at in a run of a ready-made scenario: the second comment of its file."""
+    return _library_text(name).splitlines()[1].removeprefix("# Watch: ")
+
+
+def load(source: Source, overrides: Overrides = ()) -> Scenario:
+    """Return a scenario: a ready-made one by its name, one in a file, one as a mapping, or one to be changed.
+
+    Overrides set single fields: `{"network.agents": 30}` or, as on the command line, `["network.agents=30"]`.
+    """
+    name = _name(source)
+    document = _document(source, name)
+    for path, value, written in _settings(overrides):
+        _apply(document, path, value, written)
     try:
-        document = resolve_traces(document, _folder(name_or_path))
+        document = resolve_traces(document, _folder(name))
     except InputError as error:
-        raise InputError(f"{name_or_path}: {error}") from None
-    return validate(document, source=name_or_path)
+        raise InputError(f"{name}: {error}") from None
+    return validate(document, source=name)
 
 
 def from_environment() -> Scenario:
@@ -79,7 +90,7 @@ def dump_brief(scenario: Scenario) -> str:
     whole = scenario.model_dump(mode="json", exclude_none=True)
     changed = scenario.model_dump(mode="json", exclude_defaults=True)
     for section in ("network", "data", "problem", "algorithm", "clock", "pace"):
-        changed[section] = whole[section]
+        changed[section] = _without_nothing(whole[section])
     for section in {
         "delays",
         "events",
@@ -89,6 +100,13 @@ def dump_brief(scenario: Scenario) -> str:
     content = {key: changed[key] for key in whole if key in changed}
     text: str = yaml.dump(content, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=1000)
     return text
+
+
+def _without_nothing(section: Any) -> Any:
+    """Return a section without parameters that nobody gave."""
+    if not isinstance(section, dict):
+        return section
+    return {key: value for key, value in section.items() if value != {}}
 
 
 class _Loader(yaml.SafeLoader):
@@ -119,6 +137,18 @@ for _side in (_Loader, _Dumper):
     )
 
 
+def _name(source: Source) -> str:
+    """Return what to call a source in an error."""
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else "the scenario"
+
+
+def _document(source: Source, name: str) -> dict[str, Any]:
+    """Return the fields of a source, to be changed at will."""
+    if isinstance(source, Scenario):
+        return source.model_dump(mode="json")
+    return deepcopy(dict(source)) if isinstance(source, Mapping) else _parse(_read(name), name)
+
+
 def _read(name_or_path: str) -> str:
     if name_or_path in names():
         return _library_text(name_or_path)
@@ -137,7 +167,7 @@ def _read(name_or_path: str) -> str:
 
 
 def _folder(name_or_path: str) -> Path:
-    """Return where the paths in a scenario begin: with its file; of a ready-made one, here."""
+    """Return where the paths in a scenario begin: with its file; of one without a file, here."""
     return Path() if name_or_path in names() else Path(name_or_path).parent
 
 
@@ -162,35 +192,49 @@ def _parse(text: str, source: str) -> dict[str, Any]:
     return document
 
 
-def _apply(document: dict[str, Any], override: str) -> None:
-    """Set one field, `a.b=c`; c is read as YAML, a number in the path is a place in a list."""
-    path, equals, text = override.partition("=")
+def _settings(overrides: Overrides) -> Iterator[tuple[str, Any, str]]:
+    """Yield the path of every field to set, its value, and how that was written."""
+    if isinstance(overrides, Mapping):
+        for path, value in overrides.items():
+            yield path, value, f"{path}={as_written(value)}"
+        return
+    for override in overrides:
+        path, equals, text = override.partition("=")
+        written = f"--set {override}"
+        if not equals:
+            raise _unreadable(written)
+        yield path, parse_value(text, written), written
+
+
+def _unreadable(written: str) -> InputError:
+    return InputError(f"{written}: write it as field=value, such as network.agents=30")
+
+
+def _apply(document: dict[str, Any], path: str, value: Any, written: str) -> None:
+    """Set one field, a.b; a number in the path is a place in a list."""
     parts = path.split(".")
-    if not equals or not all(parts):
-        raise InputError(f"--set {override}: write it as field=value, such as network.agents=30")
+    if not all(parts):
+        raise _unreadable(written)
     place: Any = document
     for depth, part in enumerate(parts[:-1]):
-        key = _key(place, parts[:depth], part, override)
+        key = _key(place, parts[:depth], part, written)
         if isinstance(place, dict) and place.get(part) is None:
             place[part] = [] if parts[depth + 1].isdecimal() else {}  # a section that was left out
         place = place[key]
-    place[_key(place, parts[:-1], parts[-1], override)] = parse_value(text, f"--set {override}")
+    place[_key(place, parts[:-1], parts[-1], written)] = value
 
 
-def _key(place: Any, above: Sequence[str], part: str, override: str) -> int | str:
+def _key(place: Any, above: Sequence[str], part: str, written: str) -> int | str:
     """Return what to index `place`, the value of field `above`, with."""
     field = ".".join(above)
     if isinstance(place, dict):
         return part
     if not isinstance(place, list):
-        raise InputError(
-            f"--set {override}: {field} is {as_written(place)}, which has no field {part!r} to set"
-        )
+        raise InputError(f"{written}: {field} is {as_written(place)}, which has no field {part!r} to set")
     if not part.isdecimal() or int(part) >= len(place):
         there = f"there are {field}.0 to {field}.{len(place) - 1}" if place else f"{field} is empty"
         raise InputError(
-            f"--set {override}: there is no {field}.{part}: {there}; "
-            f"to add one give the whole list, {field}=[...]"
+            f"{written}: there is no {field}.{part}: {there}; to add one give the whole list, {field}=[...]"
         )
     return int(part)
 

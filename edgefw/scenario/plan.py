@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from edgefw.delays.agents import chosen
-from edgefw.delays.entry import Entry
+from edgefw.delays.entry import PlanEntry
 from edgefw.delays.fault import Rules
+from edgefw.delays.limits import MEGABYTE, Capacity
 from edgefw.delays.link_id import feedback_links
 from edgefw.delays.plan import Plan
 from edgefw.errors import InputError
@@ -42,11 +43,20 @@ def scenario_plan(scenario: Scenario) -> Plan:
     plan = delay_plan(scenario)
     for position, fault in enumerate(scenario.faults):
         try:
-            Entry(None, "", fault, 0).on_link(plan.rules, 0, 0.0)
+            PlanEntry(None, "", fault, 0).on_link(plan.rules, 0, 0.0)
         except InputError as error:
             raise error.within(place(scenario, position)) from None
     plan.check()
     return plan
+
+
+def check_simulable(scenario: Scenario) -> None:
+    """Refuse what the emulator can do and the simulator cannot."""
+    for position, fault in enumerate(scenario.faults):
+        try:
+            fault.check_simulable()
+        except InputError as error:
+            raise error.within(place(scenario, position)) from None
 
 
 def timed(scenario: Scenario) -> list[str]:
@@ -62,7 +72,7 @@ def place(scenario: Scenario, position: int) -> str:
     return f"delays.{position}" if late < 0 else f"events.{late}"
 
 
-def _entries(scenario: Scenario) -> Iterator[Entry]:
+def _entries(scenario: Scenario) -> Iterator[PlanEntry]:
     for position, fault in enumerate(scenario.faults):
         name = fault.name or place(scenario, position).replace(".", "-")
         seed = getattr(fault, "seed", None)
@@ -70,4 +80,10 @@ def _entries(scenario: Scenario) -> Iterator[Entry]:
         random = rng(scenario.seed, "delayed agents", position)
         agents = chosen(fault.agents, scenario.network.agents, random)
         for agent in (None,) if agents is None else agents:
-            yield Entry(agent, name, fault, salt)
+            yield PlanEntry(agent, name, fault, salt)
+
+
+def declared_limits(scenario: Scenario) -> Capacity:
+    """Return how much the broker may hold, if its machine has the memory."""
+    limits = scenario.limits
+    return Capacity(limits.link, limits.all, limits.megabytes * MEGABYTE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgefw.core import schedule
-from edgefw.core.agent import AgentSpec, make_agent
+from edgefw.core.agent import ALGORITHMS, AgentSpec, make_agent
+from edgefw.delays.body import plan_body
 from edgefw.delays.book import total_delay
 from edgefw.errors import InputError
 from edgefw.problem.datasets import load
 from edgefw.problem.feasible import FeasibleSet, make_set
 from edgefw.problem.graph import Graph, build, mixing_weights
-from edgefw.problem.loss import Loss, make_loss
+from edgefw.problem.loss import LOSSES, Labels, Loss, make_loss
 from edgefw.problem.partition import partition
 from edgefw.problem.stream import Stream
+from edgefw.scenario.extensions import origins_to_json
 from edgefw.scenario.model import Data, Scenario
 from edgefw.scenario.plan import delay_plan, timed
 from edgefw.scenario.rate import Rate, rate_of
@@ -31,6 +34,20 @@ if TYPE_CHECKING:
     from edgefw.core.algorithm import Agent
     from edgefw.problem.dataset import Dataset
     from edgefw.problem.feasible.base import Real
+
+
+_READ = {
+    "samples",
+    "drift",
+    "params",
+    "target",
+    "targets",
+    "scale",
+    "scaling",
+    "features",
+    "classes",
+    "noise",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +85,7 @@ class Setup:
     @cached_property
     def constants(self) -> tuple[float, float]:
         """G and beta, the Lipschitz and smoothness constants of the losses."""
-        bounds = self.loss.constants(self.dataset.max_norm(), self.feasible.max_norm, self.dataset.classes)
+        bounds = self.loss.constants(self.dataset.max_norm(), self.feasible.max_norm, self.dataset.spread)
         return bounds.G, bounds.beta
 
     @cached_property
@@ -121,8 +138,22 @@ class Setup:
 
     def meta(self, mode: str) -> dict[str, str]:
         """Return what the run database says of a run in every mode."""
-        rate, reason = repr(self.rate.value), self.rate.reason
-        return {"digest": self.scenario.digest, "mode": mode, "rate": rate, "rate_reason": reason}
+        return {
+            "digest": self.scenario.digest,
+            "mode": mode,
+            "rate": repr(self.rate.value),
+            "rate_reason": self.rate.reason,
+            "extensions": origins_to_json(self.scenario),
+            "data": self.dataset.name,
+            "data_digest": self.dataset.digest,
+            "plan": json.dumps(plan_body(delay_plan(self.scenario))),
+        }
+
+    @property
+    def frame_bytes(self) -> int:
+        """Bytes that the arrays of one frame from agent to agent take."""
+        arrays = ALGORITHMS[self.scenario.algorithm.name].arrays
+        return arrays * self.feasible.size * self.dtype.itemsize
 
     def weights(self, i: int) -> Mapping[int, float]:
         """Return w_ij for agent i itself and its neighbours."""
@@ -144,18 +175,20 @@ class Setup:
             noise=self.noise,
             seed=scenario.seed,
             dtype=scenario.precision,
+            params=scenario.algorithm.params,
+            set_params=scenario.problem.set_params,
         )
 
     def agents(self) -> list[Agent]:
         """Return new agents 0..n-1."""
         return [make_agent(self.agent_spec(i)) for i in range(self.n)]
 
-    def batch(self, i: int, t: int) -> tuple[Real, NDArray[np.int64]]:
+    def batch(self, i: int, t: int) -> tuple[Real, Labels]:
         """Return agent i's batch of round t: features (b, m) and labels (b,)."""
         index = self.streams[i].indices(t)
         return self.dataset.rows(index, self.dtype), self.dataset.labels[index]
 
-    def batches(self, t: int) -> tuple[Real, NDArray[np.int64]]:
+    def batches(self, t: int) -> tuple[Real, Labels]:
         """Return every agent's batch of round t: features (n, b, m) and labels (n, b)."""
         index = np.stack([stream.indices(t) for stream in self.streams])
         return self.dataset.rows(index, self.dtype), self.dataset.labels[index]
@@ -163,33 +196,34 @@ class Setup:
 
 def resolve(scenario: Scenario, dataset: Dataset | None = None) -> Setup:
     """Return the scenario's setup; `dataset` saves loading one that is at hand already."""
-    data = dataset or _data(scenario)
-    graph = _graph(scenario)
-    loss = make_loss(scenario.problem.loss)
+    data = dataset or load_data(scenario.data, scenario.seed)
+    graph = graph_of(scenario)
+    problem = scenario.problem
+    loss = make_loss(problem.loss, loss_params(scenario, data))
     shape = (loss.outputs(data.classes), data.features.shape[1])
-    return Setup(
+    setup = Setup(
         scenario=scenario,
         dataset=data,
         streams=_streams(scenario, data),
         graph=graph,
         loss=loss,
-        feasible=make_set(scenario.problem.set, shape, scenario.problem.radius),
+        feasible=make_set(problem.set, shape, problem.radius, problem.set_params),
         delays=_delays(scenario),
     )
+    if scenario.algorithm.params:
+        make_agent(setup.agent_spec(0))  # what its class says of them is said now
+    return setup
+
+
+def loss_params(scenario: Scenario, data: Dataset) -> Mapping[str, Any]:
+    """Return the parameters of the loss as the data has them: classes by number, say, not by name."""
+    return LOSSES[scenario.problem.loss].fitted(scenario.problem.loss_params, data)
 
 
 def load_data(data: Data, seed: int) -> Dataset:
     """Return the data set that a scenario with this seed learns from."""
-    return load(data.source, seed=seed, samples=data.samples, drift=data.drift)
-
-
-def with_delays(setup: Setup, delays: NDArray[np.int64]) -> Setup:
-    """Return the same setup under other delays, (n, rounds)."""
-    if delays.shape != (setup.n, setup.rounds):
-        raise InputError(
-            f"a delay table of shape {delays.shape} does not fit {setup.n} agents, {setup.rounds} rounds"
-        )
-    return replace(setup, delays=delays)
+    with _named("data.source"):
+        return load(data.source, seed=seed, **data.model_dump(include=_READ))
 
 
 def first_rounds(setup: Setup, rounds: int) -> Setup:
@@ -213,24 +247,12 @@ def _named(field: str) -> Iterator[None]:
         raise type(error)(f"{section if joint == '.' else field}{joint}{message}") from None
 
 
-def _data(scenario: Scenario) -> Dataset:
-    data = scenario.data
-    with _named("data.source"):
-        return load(data.source, seed=scenario.seed, samples=data.samples, drift=data.drift)
-
-
-def _graph(scenario: Scenario) -> Graph:
+def graph_of(scenario: Scenario) -> Graph:
+    """Return who talks to whom."""
     net = scenario.network
     with _named("network.edges" if net.topology == "edges" else "network"):
         return build(
-            net.topology,
-            net.agents,
-            rows=net.rows,
-            cols=net.cols,
-            p=net.p,
-            degree=net.degree,
-            edges=net.edges,
-            seed=scenario.seed,
+            net.topology, net.agents, seed=scenario.seed, **net.model_dump(exclude={"topology", "agents"})
         )
 
 
@@ -243,8 +265,8 @@ def _streams(scenario: Scenario, data: Dataset) -> tuple[Stream, ...]:
             alpha=scenario.data.alpha,
             seed=scenario.seed,
         )
-    batch, drifts = scenario.problem.batch, scenario.data.drift > 0
-    return tuple(Stream(shard, batch, scenario.seed, i, in_order=drifts) for i, shard in enumerate(shards))
+    batch, in_order = scenario.problem.batch, scenario.data.in_order
+    return tuple(Stream(shard, batch, scenario.seed, i, in_order=in_order) for i, shard in enumerate(shards))
 
 
 def _delays(scenario: Scenario) -> NDArray[np.int64]:

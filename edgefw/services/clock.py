@@ -24,3 +24,10 @@ class PreciseLoop(uvloop.Loop):
 def loop_time() -> float:
     """Return the time of the loop that is running."""
     return asyncio.get_running_loop().time()
+
+
+def completed() -> asyncio.Future[None]:
+    """Return a future of the loop that is running, which has its result already."""
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    future.set_result(None)
+    return future

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
@@ -28,6 +28,7 @@ class Place:
     host: str
     port: int
     metrics_port: int
+    names: frozenset[str] = frozenset()  # host names that others call it by, beside localhost and addresses
 
     @property
     def address(self) -> str:
@@ -40,7 +41,7 @@ class AgentConfig:
     """All that the process of one agent has to know."""
 
     spec: AgentSpec
-    digest: str  # what everyone calls the run by
+    run_id: str  # what everyone calls the run by
     rounds: int
     clock: str  # wall | rounds
     pace: float  # seconds a round, 0 for as fast as it goes
@@ -52,6 +53,7 @@ class AgentConfig:
     scale: float
     peers: Mapping[int, str]  # neighbour -> address
     broker: str
+    loss_params: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return the configuration as text."""

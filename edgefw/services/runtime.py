@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from edgefw.errors import EdgefwError, InputError
+from edgefw.errors import EdgefwError
+from edgefw.http.endpoint import service_routes
+from edgefw.http.guard import Guard
+from edgefw.http.server import HttpServer
 from edgefw.services.clock import PreciseLoop
-from edgefw.telemetry.endpoint import Endpoint
 from edgefw.telemetry.logs import start_logging
 from edgefw.telemetry.metrics import new_registry
 from edgefw.transport.channel import GRPC
@@ -19,9 +21,10 @@ from edgefw.transport.server import AddServicer, RpcServer
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
+    from starlette.types import ASGIApp
 
+    from edgefw.http.endpoint import Routes, Targets
     from edgefw.services.config import Place
-    from edgefw.telemetry.endpoint import Targets
     from edgefw.transport.seam import Transport
 
 log = logging.getLogger(__name__)
@@ -57,20 +60,17 @@ async def answering(role: str, listen: Place, work: Callable[[], Awaitable[T]]) 
 
     Meanwhile it answers /metrics, and /healthz with `not ready`: who waits for others is not down.
     """
-    endpoint = Endpoint(new_registry(role), lambda: False)
-    await _open(endpoint, listen)
+    http = await _serve(service_routes(new_registry(role), lambda: False), listen)
     try:
         return await work()
     finally:
-        await endpoint.stop()
+        await http.stop()
 
 
-async def _open(endpoint: Endpoint, listen: Place) -> None:
-    try:
-        await endpoint.start(listen.host, listen.metrics_port)
-    except OSError:
-        place = f"{listen.host}:{listen.metrics_port}"
-        raise InputError(f"cannot listen on {place}: the port is taken; end what uses it") from None
+async def _serve(routes: Routes, listen: Place) -> HttpServer:
+    http = HttpServer(Guard(routes, names=listen.names), listen.host, listen.metrics_port)
+    await http.start()
+    return http
 
 
 async def _until_stopped(service: Service) -> None:
@@ -87,18 +87,23 @@ def _ask_to_stop(stop: Stop, number: int) -> None:
 
 
 class Server:
-    """The server of a service and the HTTP endpoint beside it."""
+    """The server of a service and the HTTP endpoint beside it; `otherwise` answers what others do not."""
 
     def __init__(
-        self, registry: CollectorRegistry, targets: Targets | None = None, transport: Transport = GRPC
+        self,
+        registry: CollectorRegistry,
+        targets: Targets | None = None,
+        transport: Transport = GRPC,
+        otherwise: ASGIApp | None = None,
     ) -> None:
         self._rpc, self._ready = RpcServer(transport), False
-        self._endpoint = Endpoint(registry, lambda: self._ready, targets)
+        self._routes = service_routes(registry, lambda: self._ready, targets, otherwise)
+        self._http: HttpServer | None = None
 
-    async def start(self, listen: Place, servicers: Sequence[tuple[str, AddServicer]]) -> None:
-        """Listen with these servicers, by their full names in the protos; `ready` comes after."""
-        await self._rpc.start(listen.address, servicers)
-        await _open(self._endpoint, listen)
+    async def start(self, listen: Place, servicer: AddServicer) -> None:
+        """Listen with a servicer; `ready` comes after."""
+        await self._rpc.start(listen.address, servicer)
+        self._http = await _serve(self._routes, listen)
 
     async def ready(self) -> None:
         """Tell everyone who asks that the service is ready."""
@@ -109,4 +114,5 @@ class Server:
         """Finish calls under way for a moment, then end."""
         self._ready = False
         await self._rpc.stop()
-        await self._endpoint.stop()
+        if self._http is not None:
+            await self._http.stop()

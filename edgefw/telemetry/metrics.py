@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
+
+from edgefw.delays.changes import Change
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+M = TypeVar("M", Gauge, Counter, Histogram)
 
 _ROUND_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _WAIT_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
 _DELAY_BUCKETS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0)
 _FSYNC_BUCKETS = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1.0)
 _LATENESS_BUCKETS = (*(i / 1000 for i in range(1, 13)), 0.016, 0.025, 0.05, 0.1, 0.25, 0.5, 2.0)
+_WAYS = 32  # of changing the plan that are shown: a script that changes it without end fills no Prometheus
 
 
 def new_registry(role: str) -> CollectorRegistry:
@@ -25,69 +34,96 @@ def new_registry(role: str) -> CollectorRegistry:
     return registry
 
 
+class _Names:
+    """Makes the metrics of one service, whose names begin alike; with `agent`, each has that label first.
+
+    One whose labels are all known is returned as the series that it is, any other one waits for its labels.
+    """
+
+    def __init__(self, registry: CollectorRegistry, prefix: str, agent: str | None = None) -> None:
+        self._registry, self._prefix = registry, prefix
+        self._agent = () if agent is None else (agent,)
+
+    def gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        return self._made(Gauge, name, text, labels)
+
+    def counter(self, name: str, text: str, *labels: str) -> Counter:
+        return self._made(Counter, name, text, labels)
+
+    def histogram(self, name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+        return self._made(partial(Histogram, buckets=buckets), name, text, labels)
+
+    def _made(self, make: Callable[..., M], name: str, text: str, labels: tuple[str, ...]) -> M:
+        full, names = f"edgefw_{self._prefix}_{name}", (*("agent" for _ in self._agent), *labels)
+        metric = make(full, text, names, registry=self._registry)
+        return metric.labels(*self._agent) if names and not labels else metric
+
+
 class AgentMetrics:
     """What an agent exports about itself; every series has the label `agent`."""
 
     def __init__(self, registry: CollectorRegistry, agent: int) -> None:
-        self._registry, self._agent = registry, str(agent)
-        self.round = self._gauge("round", "The round of the last play.")
-        self.round_duration = self._histogram(
+        self._agent = str(agent)
+        make = _Names(registry, "agent", self._agent)
+        self.round = make.gauge("round", "The round of the last play.")
+        self.round_duration = make.histogram(
             "round_duration_seconds", "From the start of a sweep to its play.", _ROUND_BUCKETS
         )
-        self.local_loss = self._gauge("local_loss", "The last play's loss on the agent's own batch.")
-        self.global_loss = self._gauge("global_loss", "The last scored play's loss on all agents' batches.")
-        self.cumulative_loss = self._gauge("cumulative_loss", "Global losses of all scored plays, added up.")
-        self.regret = self._gauge(
+        self.local_loss = make.gauge("local_loss", "The last play's loss on the agent's own batch.")
+        self.global_loss = make.gauge("global_loss", "The last scored play's loss on all agents' batches.")
+        self.cumulative_loss = make.gauge("cumulative_loss", "Global losses of all scored plays, added up.")
+        self.regret = make.gauge(
             "regret",
             "The regret so far is at least this: losses less those of the whole horizon's best point.",
         )
         self.regret.set(math.nan)  # not 0: it is not known yet
-        self.outstanding = self._gauge(
+        self.outstanding = make.gauge(
             "feedback_outstanding", "Feedback submitted that has not come, and is not known to be dropped."
         )
-        self.delay_rounds = self._gauge(
+        self.delay_rounds = make.gauge(
             "feedback_delay_rounds",
             "Delay of the feedback that was received last, in rounds, the longest of a sweep's; 1 is none.",
         )
-        self.oldest_age = self._gauge(
+        self.oldest_age = make.gauge(
             "oldest_feedback_age_rounds",
             "Delay so far of the oldest feedback that is still missing, in rounds; 0 if none is.",
         )
-        self.dropped = self._count(
+        self.dropped = make.counter(
             "feedback_dropped_total", "Feedback that will never come: a fault drops it."
         )
-        self._unusable = self._count(
+        self._unusable = make.counter(
             "feedback_rejected_total", "Feedback that came and could not be used.", "reason"
         )
-        self.delay_seconds = self._histogram(
+        self.delay_seconds = make.histogram(
             "feedback_delay_seconds", "From submission to receipt, on the agent's clock.", _DELAY_BUCKETS
         )
-        self.observed_delay = self._gauge(
+        self.observed_delay = make.gauge(
             "feedback_observed_delay_seconds", "From submission to receipt of the last received feedback."
         )
-        self.requested_delay = self._gauge(
+        self.requested_delay = make.gauge(
             "feedback_requested_delay",
             "What the broker was to add to the last received feedback (its clock's unit).",
         )
-        self.total_delay = self._gauge("total_delay_rounds", "B_i so far: delays of all feedback, in rounds.")
-        self._wait = Histogram(
-            "edgefw_agent_exchange_wait_seconds",
-            "Waiting for a neighbour's frame.",
-            ["agent", "peer"],
-            buckets=_WAIT_BUCKETS,
-            registry=registry,
+        self.total_delay = make.gauge("total_delay_rounds", "B_i so far: delays of all feedback, in rounds.")
+        self._wait = make.histogram(
+            "exchange_wait_seconds", "Waiting for a neighbour's frame.", _WAIT_BUCKETS, "peer"
         )
-        self._waiting = self._per_peer(
-            "waiting_seconds", "How long the agent has now waited for this neighbour."
+        self._waiting = make.gauge(
+            "waiting_seconds", "How long the agent has now waited for this neighbour.", "peer"
         )
-        self._up = self._per_peer("peer_up", "Whether the stream to this neighbour stands.")
-        self._frames = self._count(
+        self._up = make.gauge("peer_up", "Whether the stream to this neighbour stands.", "peer")
+        self._connects = make.counter(
+            "peer_connects_total",
+            "How often the stream to a neighbour was set up; more than once: it was lost.",
+            "peer",
+        )
+        self._frames = make.counter(
             "peer_frames_total", "Frames exchanged with a neighbour.", "peer", "direction"
         )
-        self._bytes = self._count(
+        self._bytes = make.counter(
             "peer_bytes_total", "Bytes exchanged with a neighbour.", "peer", "direction"
         )
-        self._rejected = self._count(
+        self._rejected = make.counter(
             "peer_rejected_total", "Streams ended because of what a peer sent.", "peer", "reason"
         )
 
@@ -102,6 +138,7 @@ class AgentMetrics:
     def peer_up(self, peer: int, *, up: bool) -> None:
         """Show whether the stream to a neighbour stands."""
         self._up.labels(self._agent, str(peer)).set(int(up))
+        self._connects.labels(self._agent, str(peer)).inc(int(up))
 
     def frame(self, peer: int, direction: str, size: int) -> None:
         """Count a frame `sent` or `received`."""
@@ -116,140 +153,110 @@ class AgentMetrics:
         """Count a feedback that came and could not be used."""
         self._unusable.labels(self._agent, reason).inc()
 
-    def _gauge(self, name: str, text: str) -> Gauge:
-        gauge = Gauge(f"edgefw_agent_{name}", text, ["agent"], registry=self._registry)
-        return gauge.labels(self._agent)
-
-    def _histogram(self, name: str, text: str, buckets: tuple[float, ...]) -> Histogram:
-        full = f"edgefw_agent_{name}"
-        return Histogram(full, text, ["agent"], buckets=buckets, registry=self._registry).labels(self._agent)
-
-    def _per_peer(self, name: str, text: str) -> Gauge:
-        return Gauge(f"edgefw_agent_{name}", text, ["agent", "peer"], registry=self._registry)
-
-    def _count(self, name: str, text: str, *labels: str) -> Counter:
-        counter = Counter(f"edgefw_agent_{name}", text, ["agent", *labels], registry=self._registry)
-        return counter if labels else counter.labels(self._agent)
-
 
 class BrokerMetrics:
     """What the broker exports; every series of a link has the label `agent`."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        link: dict[str, Any] = {"labelnames": ["agent"], "registry": registry}
-        self.depth = Gauge(
-            "edgefw_broker_queue_depth", "Feedback held, by state.", ["agent", "state"], registry=registry
+        make = _Names(registry, "broker")
+        self.depth = make.gauge("queue_depth", "Feedback held, by state.", "agent", "state")
+        self.oldest_age = make.gauge(
+            "oldest_feedback_age_seconds", "Age of the oldest pending feedback.", "agent"
         )
-        self.oldest_age = Gauge(
-            "edgefw_broker_oldest_feedback_age_seconds", "Age of the oldest pending feedback.", **link
+        self.requested = make.gauge("requested_delay_seconds", "Last delay drawn for a link.", "agent")
+        self.requested_rounds = make.gauge("requested_delay_rounds", "Last delay drawn, in rounds.", "agent")
+        self.lateness = make.histogram("lateness_seconds", "Release after the due time.", _LATENESS_BUCKETS)
+        self.fsync = make.histogram(
+            "journal_fsync_seconds", "Commit of a group of feedbacks to the journal.", _FSYNC_BUCKETS
         )
-        self.requested = Gauge(
-            "edgefw_broker_requested_delay_seconds", "Last delay drawn for a link.", **link
+        self.accepted = make.counter("accepted_total", "Feedback taken over.", "agent")
+        self.delivered = make.counter("delivered_total", "Feedback acknowledged by its agent.", "agent")
+        self.redelivered = make.counter("redelivered_total", "Feedback sent again.", "agent")
+        self.dropped = make.counter(
+            "dropped_total", "Feedback taken over that will never be delivered.", "agent"
         )
-        self.requested_rounds = Gauge(
-            "edgefw_broker_requested_delay_rounds", "Last delay drawn, in rounds.", **link
+        self.rejected = make.counter("rejected_total", "Requests refused.", "agent", "reason")
+        self.limit = make.gauge(
+            "queue_limit", "How much feedback may be pending, on a link and in all.", "scope"
         )
-        self.lateness = Histogram(
-            "edgefw_broker_lateness_seconds",
-            "Release after the due time.",
-            buckets=_LATENESS_BUCKETS,
-            registry=registry,
-        )
-        self.fsync = Histogram(
-            "edgefw_broker_journal_fsync_seconds",
-            "Commit of a group of feedbacks to the journal.",
-            buckets=_FSYNC_BUCKETS,
-            registry=registry,
-        )
-        self.accepted = Counter("edgefw_broker_accepted_total", "Feedback taken over.", **link)
-        self.delivered = Counter(
-            "edgefw_broker_delivered_total", "Feedback acknowledged by its agent.", **link
-        )
-        self.redelivered = Counter("edgefw_broker_redelivered_total", "Feedback sent again.", **link)
-        self.dropped = Counter(
-            "edgefw_broker_dropped_total", "Feedback taken over that will never be delivered.", **link
-        )
-        self.rejected = Counter(
-            "edgefw_broker_rejected_total", "Requests refused.", ["agent", "reason"], registry=registry
-        )
-        self.limit = Gauge(
-            "edgefw_broker_queue_limit",
-            "How much feedback may be pending, on a link and in all.",
-            ["scope"],
-            registry=registry,
-        )
-        self.held_bytes = Gauge(
-            "edgefw_broker_held_bytes", "Feedback in memory, until its agent has it.", registry=registry
-        )
-        self.held_limit = Gauge(
-            "edgefw_broker_held_limit_bytes",
+        self.held_bytes = make.gauge("held_bytes", "Feedback in memory, until its agent has it.")
+        self.held_limit = make.gauge(
+            "held_limit_bytes",
             "How much feedback may be in memory: as the scenario says, or what memory there is for.",
-            registry=registry,
         )
-        self.plan_changes = Counter(
-            "edgefw_broker_plan_changes_total", "Changes of the delay plan.", registry=registry
+        self._plan_changes = make.counter("plan_changes_total", "Changes of the delay plan.")
+        self._plan_changed = make.gauge(
+            "plan_changed_timestamp_seconds",
+            "When the delay plan was last changed in this way, since 1970; only the latest ways are here.",
+            *Change._fields,
         )
+        self._ways: dict[Change, None] = {}  # the latest last
+
+    def plan_changed(self, change: Change, at: float) -> None:
+        """Count a change of the delay plan, and show what and when (in seconds since 1970) it was."""
+        self._plan_changes.inc()
+        self._plan_changed.labels(*change).set(at)
+        self._ways.pop(change, None)
+        self._ways[change] = None
+        if len(self._ways) > _WAYS:
+            oldest = next(iter(self._ways))
+            del self._ways[oldest]
+            self._plan_changed.remove(*oldest)
 
 
 class ObserverMetrics:
     """What the observer exports about the whole network."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.regret = Gauge(
-            "edgefw_network_regret",
+        make = _Names(registry, "network")
+        self.regret = make.gauge(
+            "regret",
             "An agent's largest regret so far is at least this; at most this plus the gap, if all rounds "
             "that were compared are played.",
-            registry=registry,
         )
-        self.loss = Gauge(
-            "edgefw_network_loss", "max_i F_t(x_t^i) of the last scored round.", registry=registry
+        self.loss = make.gauge("loss", "max_i F_t(x_t^i) of the last scored round.")
+        self.total_loss = make.gauge(
+            "total_loss",
+            "Sum of the network losses so far: a sum of maxima, so less the best fixed point's loss it is "
+            "nobody's regret.",
         )
-        self.total_loss = Gauge(
-            "edgefw_network_total_loss", "Sum of the network losses so far.", registry=registry
-        )
-        self.consensus = Gauge(
-            "edgefw_network_consensus_distance",
-            "Largest distance of a play from their mean.",
-            registry=registry,
-        )
-        self.gap = Gauge(
-            "edgefw_network_comparator_gap",
+        self.consensus = make.gauge("consensus_distance", "Largest distance of a play from their mean.")
+        self.gap = make.gauge(
+            "comparator_gap",
             "How far the fixed point that regret is measured against may be from the best one.",
-            registry=registry,
         )
-        self.compared = Gauge(
-            "edgefw_network_comparator_rounds",
+        self.compared = make.gauge(
+            "comparator_rounds",
             "The rounds for which that fixed point was sought: the horizon, at the end the rounds played.",
-            registry=registry,
         )
-        self.comparator_failures = Counter(
-            "edgefw_network_comparator_failures_total",
+        self.comparator_failures = make.counter(
+            "comparator_failures_total",
             "How often the search for the best fixed point has failed; the run goes on without it.",
-            registry=registry,
         )
-        self.round = Gauge("edgefw_network_round", "The last round scored for all agents.", registry=registry)
-        self.agent_awaited = Gauge(
-            "edgefw_network_agent_awaited_seconds",
+        self.pace_asked = make.gauge(
+            "pace_asked_seconds",
+            "How long a round is to take, as the scenario says; 0 is as fast as it goes.",
+        )
+        self.pace_reached = make.gauge(
+            "pace_reached_seconds",
+            "How long the last rounds took on average; longer than asked for: the machine is too slow.",
+        )
+        self.round = make.gauge("round", "The last round scored for all agents.")
+        self.agent_awaited = make.gauge(
+            "agent_awaited_seconds",
             "How long the run has waited for this agent: it is away, or has not reported what others have.",
-            ["agent"],
-            registry=registry,
+            "agent",
         )
-        self.broker_awaited = Gauge(
-            "edgefw_network_broker_awaited_seconds",
-            "How long the broker has been away; up to a second or two is nothing.",
-            registry=registry,
+        self.broker_awaited = make.gauge(
+            "broker_awaited_seconds", "How long the broker has been away; up to a second or two is nothing."
         )
-        self.silence = Gauge(
-            "edgefw_network_silence_seconds",
+        self.silence = make.gauge(
+            "silence_seconds",
             "How long no agent has reported, beyond the length of a round; 0 when the run is over.",
-            registry=registry,
         )
-        self.outside = Counter(
-            "edgefw_network_infeasible_plays_total", "Plays outside the feasible set.", registry=registry
-        )
-        self.rejected = Counter(
-            "edgefw_network_reports_rejected_total",
+        self.outside = make.counter("infeasible_plays_total", "Plays outside the feasible set.")
+        self.rejected = make.counter(
+            "reports_rejected_total",
             "Streams of reports that were ended because of what came over them.",
-            ["reason"],
-            registry=registry,
+            "reason",
         )

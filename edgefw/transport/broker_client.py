@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import grpc
 
@@ -12,7 +12,8 @@ from edgefw.errors import BrokerRefusalError, EdgefwError
 from edgefw.transport.channel import GRPC, LARGEST_PAYLOAD
 from edgefw.transport.connection import Connection, ending, first_message
 from edgefw.transport.submissions import Submissions
-from edgefw.v1 import broker_service_pb2, broker_service_pb2_grpc
+from edgefw.v1 import broker_service_pb2 as pb
+from edgefw.v1.broker_service_pb2_grpc import BrokerServiceStub
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -34,8 +35,8 @@ class Delivery:
 class BrokerClient:
     """One agent's calls to the broker; each is repeated until the broker answers."""
 
-    def __init__(self, address: str, agent: int, digest: str, transport: Transport = GRPC) -> None:
-        self._agent, self._digest = agent, digest
+    def __init__(self, address: str, agent: int, run_id: str, transport: Transport = GRPC) -> None:
+        self._agent, self._run_id = agent, run_id
         # gRPC gives all of them one connection; each can be renewed without ending the others' calls
         submitting, self._collecting, self._subscribing = (
             Connection("the broker", address, transport) for _ in range(3)
@@ -48,51 +49,43 @@ class BrokerClient:
         await self._collecting.close()
         await self._subscribing.close()
 
-    async def submit(self, round_: int, payload: bytes, norm: float) -> broker_service_pb2.SubmitResponse:
+    async def submit(self, round_: int, payload: bytes, norm: float) -> pb.SubmitResponse:
         """Hand over the feedback of a round; returns when the broker has it for good."""
         if len(payload) > LARGEST_PAYLOAD:
             raise BrokerRefusalError(
                 f"the feedback of round {round_} has {len(payload)} bytes, at most {LARGEST_PAYLOAD} can be "
                 "carried: lower problem.batch"
             )
-        request = broker_service_pb2.SubmitRequest(
-            agent=self._agent, round=round_, scenario_digest=self._digest, payload=payload, norm=norm
+        request = pb.SubmitRequest(
+            agent=self._agent, round=round_, run_id=self._run_id, payload=payload, norm=norm
         )
         return await self._submissions.submit(request)
 
     async def collect(self, round_: int) -> list[Delivery]:
         """Return F_t, all that arrives in round t (rounds clock)."""
-        request = broker_service_pb2.CollectRequest(
-            agent=self._agent, round=round_, scenario_digest=self._digest
-        )
+        request = pb.CollectRequest(agent=self._agent, round=round_, run_id=self._run_id)
 
         async def once(channel: grpc.aio.Channel) -> list[Delivery]:
-            call = broker_service_pb2_grpc.BrokerServiceStub(channel).Collect(request, timeout=_DEADLINE)
-            return [_delivery(answer.delivery) async for answer in call]
+            answers = BrokerServiceStub(channel).Collect(request, timeout=_DEADLINE)
+            return [_delivery(answer.delivery) async for answer in answers]
 
         refusal = partial(_refusal, f"collect round {round_}")
         return await self._collecting.insist("collect", refusal, once)
 
     async def deliveries(self) -> AsyncIterator[Delivery]:
         """Yield feedback as it comes due, for ever (wall clock); what was yielded is then acknowledged."""
-        subscription = broker_service_pb2.Subscription(agent=self._agent, scenario_digest=self._digest)
+        subscription = pb.Subscription(agent=self._agent, run_id=self._run_id)
         async for attempt in self._subscribing.attempts("subscribe", partial(_refusal, "subscribe")):
-            async with attempt as channel:
-                stub = broker_service_pb2_grpc.BrokerServiceStub(channel)
-                async with ending(stub.Subscribe()) as call:
-                    await call.write(broker_service_pb2.SubscribeRequest(subscription=subscription))
-                    message = await first_message(call)
-                    while message is not grpc.aio.EOF:
-                        if message.WhichOneof("content") == "delivery":
-                            attempt.worked()
-                            yield _delivery(message.delivery)
-                            await _acknowledge(call, message.delivery.round)
-                        message = await call.read()
-
-
-async def _acknowledge(call: Any, round_: int) -> None:
-    done = broker_service_pb2.Acknowledgement(rounds=[round_])
-    await call.write(broker_service_pb2.SubscribeRequest(acknowledgement=done))
+            async with attempt as channel, ending(BrokerServiceStub(channel).Subscribe()) as call:
+                await call.write(pb.SubscribeRequest(subscription=subscription))
+                message = await first_message(call)
+                while message is not grpc.aio.EOF:
+                    if message.WhichOneof("content") == "delivery":
+                        attempt.worked()
+                        yield _delivery(message.delivery)
+                        done = pb.Acknowledgement(rounds=[message.delivery.round])
+                        await call.write(pb.SubscribeRequest(acknowledgement=done))
+                    message = await call.read()
 
 
 def _refusal(what: str, error: grpc.aio.AioRpcError) -> EdgefwError | None:
@@ -105,5 +98,5 @@ def _refusal(what: str, error: grpc.aio.AioRpcError) -> EdgefwError | None:
     return BrokerRefusalError(f"the broker refuses to {what}: {error.code().name}: {error.details()}")
 
 
-def _delivery(message: broker_service_pb2.Delivery) -> Delivery:
+def _delivery(message: pb.Delivery) -> Delivery:
     return Delivery(message.round, message.payload, message.requested_delay)

@@ -59,6 +59,7 @@ class GrpcListener:
 
     def __init__(self) -> None:
         self._server = grpc.aio.server(options=CHANNEL_OPTIONS)
+        self.services: list[str] = []
 
     def add_generic_rpc_handlers(self, handlers: Any) -> None:
         """Serve what these handlers know."""
@@ -66,11 +67,12 @@ class GrpcListener:
 
     def add_registered_method_handlers(self, service: str, handlers: Any) -> None:
         """Serve the methods of a service."""
+        self.services.append(service)
         self._server.add_registered_method_handlers(service, handlers)
 
-    async def listen(self, address: str, names: Sequence[str]) -> int:
+    async def listen(self, address: str) -> int:
         """Begin to listen; return the port."""
-        reflection.enable_server_reflection((*names, reflection.SERVICE_NAME), self._server)
+        reflection.enable_server_reflection((*self.services, reflection.SERVICE_NAME), self._server)
         try:
             port: int = self._server.add_insecure_port(address)
         except RuntimeError:

@@ -146,11 +146,9 @@ async def ending(call: Any) -> AsyncIterator[Any]:
     try:
         yield call
     except asyncio.InvalidStateError:  # gRPC's word for it; reading would have told the status
-        code, metadata = await call.code(), await call.trailing_metadata()
-        if code is not grpc.StatusCode.OK:
-            raise grpc.aio.AioRpcError(
-                code, await call.initial_metadata(), metadata, await call.details()
-            ) from None
+        if (code := await call.code()) is not grpc.StatusCode.OK:
+            nothing = grpc.aio.Metadata()
+            raise grpc.aio.AioRpcError(code, nothing, nothing, await call.details()) from None
     finally:
         call.cancel()
 

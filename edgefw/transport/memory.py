@@ -1,37 +1,36 @@
 """Services of one process that reach each other without a network: the twin of the gRPC transport.
 
-`MemoryNetwork` is a world of its own: servers listen in it under addresses, channels reach them. Messages are
-really encoded, so nobody shares an object with anybody. Only what generated stubs and servicers use is here.
+Theory of operation. A `MemoryNetwork` is a world of its own: servers listen in it under addresses, channels
+reach them. A stub asks its channel for a method and calls it: the channel makes an `Exchange` (see
+`memory_call`), and at the loop's next turn looks who listens at its address. That server starts the method as
+a task, with the exchange's other end. Nothing else is shared: messages are really encoded, so no object goes
+from one service to another. Only what generated stubs and servicers use of gRPC is here.
+
+Time is the loop's, and so is the order of things: a loop that runs the same tasks in the same order gives the
+same messages in the same order.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import grpc
 from grpc.aio import AbortError
 
 from edgefw.errors import InputError
-from edgefw.transport.memory_call import Call, Context, Exchange
+from edgefw.transport.memory_call import Exchange, MemoryCall, MemoryContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-
-class _Method(NamedTuple):
-    """What gRPC asks a generic handler about."""
-
-    method: str
-    invocation_metadata: tuple[Any, ...] = ()
+    from collections.abc import Callable, Iterable, Mapping
 
 
 class MemoryNetwork:
     """Who listens where."""
 
     def __init__(self) -> None:
-        self._servers: dict[str, MemoryListener] = {}
+        self.servers: dict[str, MemoryListener] = {}  # by address
         self._next_port = 1
 
     def open_channel(self, address: str) -> MemoryChannel:
@@ -47,18 +46,10 @@ class MemoryNetwork:
         host, _, port = address.rpartition(":")
         if port == "0":
             address, self._next_port = f"{host}:{self._next_port}", self._next_port + 1
-        if address in self._servers:
+        if address in self.servers:
             raise InputError(f"cannot listen on {address}: the port is taken; end what uses it")
-        self._servers[address] = server
+        self.servers[address] = server
         return address
-
-    def leave(self, address: str) -> None:
-        """Take an address back."""
-        self._servers.pop(address, None)
-
-    def at(self, address: str) -> MemoryListener | None:
-        """Return who listens at an address."""
-        return self._servers.get(address)
 
 
 class MemoryChannel:
@@ -94,13 +85,15 @@ class MemoryChannel:
 
     unary_unary = unary_stream
 
-    def _opener(self, method: str, encode: Any, decode: Any, *, one_request: bool) -> Callable[..., Call]:
-        def opened(request: Any = None, *, timeout: float | None = None, **_: Any) -> Call:
+    def _opener(
+        self, method: str, encode: Any, decode: Any, *, one_request: bool
+    ) -> Callable[..., MemoryCall]:
+        def opened(request: Any = None, *, timeout: float | None = None, **_: Any) -> MemoryCall:
             exchange = self._begin(method)
             if one_request:
                 exchange.requests.put(encode(request))
                 exchange.requests.close()
-            return Call(exchange, encode, decode, timeout)
+            return MemoryCall(exchange, encode, decode, timeout)
 
         return opened
 
@@ -113,7 +106,7 @@ class MemoryChannel:
         return exchange
 
     def _connect(self, exchange: Exchange, method: str) -> None:
-        server = self._network.at(self._address)
+        server = self._network.servers.get(self._address)
         if exchange.ended.done():
             return
         if server is None:
@@ -127,29 +120,28 @@ class MemoryListener:
 
     def __init__(self, network: MemoryNetwork) -> None:
         self._network = network
-        self._generic: list[Any] = []
+        self.services: list[str] = []
         self._methods: dict[str, Any] = {}  # by full name: "/package.Service/Method"
         self._open: dict[Exchange, asyncio.Task[None]] = {}
         self._address: str | None = None
 
     def add_generic_rpc_handlers(self, handlers: Iterable[Any]) -> None:
-        """Serve what these handlers know."""
-        self._generic.extend(handlers)
+        """Do nothing: generated code says the same once more, by name."""
 
     def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
         """Serve the methods of a service."""
+        self.services.append(service)
         self._methods |= {f"/{service}/{name}": handler for name, handler in handlers.items()}
 
-    async def listen(self, address: str, names: Sequence[str] = ()) -> int:
+    async def listen(self, address: str) -> int:
         """Begin to listen; return the port."""
-        del names  # there is nobody else to ask
         self._address = self._network.listen(address, self)
         return int(self._address.rpartition(":")[2])
 
     async def stop(self, grace: float) -> None:
         """Take no more calls, let those under way end for a moment, then end them."""
         if self._address is not None:
-            self._network.leave(self._address)
+            del self._network.servers[self._address]
             self._address = None
         if self._open:
             await asyncio.wait(self._open.values(), timeout=grace)
@@ -160,21 +152,15 @@ class MemoryListener:
 
     def take(self, exchange: Exchange, method: str) -> None:
         """Begin to serve a call."""
-        handler = self._find(method)
+        handler = self._methods.get(method)
         if handler is None:
             exchange.finish(grpc.StatusCode.UNIMPLEMENTED, "Method not found!")
             return
-        context = Context(exchange, handler.request_deserializer, handler.response_serializer)
+        context = MemoryContext(exchange, handler.request_deserializer, handler.response_serializer)
         task = exchange.handler = asyncio.create_task(_serve(handler, context), name=method)
         self._open[exchange] = task
         task.add_done_callback(lambda done: self._served(exchange, done))
         exchange.begun.set()
-
-    def _find(self, method: str) -> Any:
-        if method in self._methods:
-            return self._methods[method]
-        found = (handler.service(_Method(method)) for handler in self._generic)
-        return next((handler for handler in found if handler is not None), None)
 
     def _served(self, exchange: Exchange, task: asyncio.Task[None]) -> None:
         """Note that a method has returned; what it raised, which no method should, is told to both sides."""
@@ -188,7 +174,7 @@ class MemoryListener:
             asyncio.get_running_loop().call_exception_handler(context)
 
 
-async def _serve(handler: Any, context: Context) -> None:
+async def _serve(handler: Any, context: MemoryContext) -> None:
     """Run a method in the style it is written in: its answer returned, yielded, or written."""
     request = context.requests() if handler.request_streaming else await context.read()
     methods = (handler.unary_unary, handler.unary_stream, handler.stream_unary, handler.stream_stream)

@@ -1,10 +1,10 @@
 """One call over the memory transport: what is sent each way, and how it ended.
 
-Theory of operation. A call is two `Pipe`s of bytes and one status. The client's end is a `Call`, the server's
-a `Context`; both offer what the calls and contexts of `grpc.aio` offer to generated stubs and servicers, and
-raise what those raise, so that neither side can tell the transports apart. A call ends once, whoever is
-first: the handler returns or aborts, the client cancels or its deadline passes, or the connection breaks.
-Messages that were written before the end are read before it is seen.
+Theory of operation. A call is two `Pipe`s of bytes and one status. The client's end is a `MemoryCall`, the
+server's a `MemoryContext`; both offer what the calls and contexts of `grpc.aio` offer to generated stubs and
+servicers, and raise what those raise, so that neither side can tell the transports apart. A call ends once,
+whoever is first: the handler returns or aborts, the client cancels or its deadline passes, or the connection
+breaks. Messages that were written before the end are read before it is seen.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Exchange:
         return True
 
 
-class Call:
+class MemoryCall:
     """The client's end: what a stub's method returns."""
 
     def __init__(self, exchange: Exchange, encode: Encode, decode: Decode, timeout: float | None) -> None:
@@ -185,13 +185,6 @@ class Call:
         """Return what was said about its end."""
         return (await asyncio.shield(self._exchange.ended))[1]
 
-    async def initial_metadata(self) -> Metadata:
-        """Return what a server says beside its messages, once the call has ended: nothing."""
-        await asyncio.shield(self._exchange.ended)
-        return Metadata()
-
-    trailing_metadata = initial_metadata
-
     async def _raise_for_status(self) -> None:
         if self._cancelled:
             raise asyncio.CancelledError
@@ -200,7 +193,7 @@ class Call:
             raise AioRpcError(code, Metadata(), Metadata(), details)
 
 
-class Context:
+class MemoryContext:
     """The server's end: what a servicer's method is given beside its requests."""
 
     def __init__(self, exchange: Exchange, decode: Decode, encode: Encode) -> None:
@@ -234,10 +227,6 @@ class Context:
     def set_details(self, details: str) -> None:
         """Set what is said about the status."""
         self._details = details
-
-    def cancelled(self) -> bool:
-        """Whether the call was ended by its client."""
-        return self._exchange.ended.done()
 
     def over(self) -> None:
         """End the call as its method has left it."""

@@ -1,13 +1,21 @@
 """One agent's end of an edge: frames to send, frames that came, and the stream that carries them.
 
-A `PeerLink` outlives its streams. When one breaks, the side with the lower id dials again, both say Hello
-with the first (t, k) that they still need, and each sends what it holds from there. Neighbours are at most
-one exchange apart, so a link holds two frames each way at most.
+Theory of operation. The exchanges (t, k) of a run are numbered in order: position (t-1) K + (k-1). An agent
+sends its frame of a position to all neighbours, and goes on to the next position when it has theirs. So
+neighbours are at most one position apart, and a link holds two frames each way at most:
+
+- sent: the last two. The neighbour may still need the older one, if it was lost with a stream.
+- the inbox: what came and was not yet taken, at most the position that is needed and the one after it.
+
+A `PeerLink` outlives its streams. When one breaks, the side with the lower id dials again. Both say Hello and
+the first position that they have not got, and each sends what it holds from there. An example, K = 3:
+
+    agent 0 has (1,2) of agent 1        Hello, I need (1,3) ->
+                                        <- Hello, I need (1,2)        agent 1 has (1,1) of agent 0
+    sends (1,2) again, then (1,3)                                     sends (1,3)
 
 An edge has one stream. A newer one takes the place of an older one, which then ends in both directions: its
 other end hears of it and dials again. A Hello that does not fit what this side knows changes nothing.
-
-Positions: the exchanges (t, k) of a run in order are numbered 0, 1, 2, ...; position (t-1) K + (k-1).
 """
 
 from __future__ import annotations
@@ -17,13 +25,14 @@ import math
 from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import grpc
 
 from edgefw.errors import WireError
-from edgefw.transport.codec import decode_frame, encode_frame
-from edgefw.v1 import peer_service_pb2
+from edgefw.transport.codec import decode_frame
+from edgefw.transport.race import converse, race
+from edgefw.v1 import peer_service_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +41,6 @@ if TYPE_CHECKING:
     from edgefw.telemetry.metrics import AgentMetrics
 
 PROTOCOL_VERSION = 1
-_LAST_WRITE = 1.0  # seconds for a write that is under way when a stream ends
 
 
 @dataclass(frozen=True)
@@ -40,21 +48,9 @@ class Identity:
     """Who this agent is, in which run: what a Hello says, and what a frame has to look like."""
 
     agent: int
-    digest: str
+    run_id: str
     K: int
     shape: tuple[int, int]
-
-
-class Stream(Protocol):
-    """Either end of a gRPC stream: a client's call or a server's context."""
-
-    async def read(self) -> Any:
-        """Return the next message, or grpc.aio.EOF."""
-        ...
-
-    async def write(self, message: Any) -> None:
-        """Send a message."""
-        ...
 
 
 class PeerLink:
@@ -67,7 +63,7 @@ class PeerLink:
         self._inbox: dict[int, Frame] = {}
         self._needed = 0  # the first position not yet taken out of the inbox
         self._arrival = asyncio.Event()
-        self._session: Session | None = None
+        self._stream: PeerStream | None = None
         self._largest = 8 * math.prod(me.shape) + 1024  # two dense arrays, and room for the rest
         self.sent_bytes = 0
         metrics.peer_up(peer, up=False)
@@ -75,24 +71,24 @@ class PeerLink:
     @property
     def up(self) -> bool:
         """Whether a stream to the neighbour stands."""
-        return self._session is not None
+        return self._stream is not None
 
-    def hello(self) -> peer_service_pb2.Hello:
+    def hello(self) -> pb.Hello:
         """Return what this side says first: who it is and from where it needs frames."""
         t, k = self._exchange(self._missing)
-        return peer_service_pb2.Hello(
+        return pb.Hello(
             protocol_version=PROTOCOL_VERSION,
             agent=self._me.agent,
-            scenario_digest=self._me.digest,
+            run_id=self._me.run_id,
             resume_round=t,
             resume_step=k,
         )
 
-    def send(self, frame: Frame) -> None:
+    def send(self, frame: pb.Frame) -> None:
         """Hand over a frame to be sent, now or when the stream stands again."""
-        self._sent.append((self._position(frame.t, frame.k), encode_frame(frame)))
-        if self._session is not None:
-            self._session.wake()
+        self._sent.append((self._position(frame.round, frame.step), frame))
+        if self._stream is not None:
+            self._stream.wake()
 
     async def receive(self, t: int, k: int) -> Frame:
         """Return the neighbour's frame (t, k), waiting for it without end: the caller sets deadlines."""
@@ -105,22 +101,22 @@ class PeerLink:
         return frame
 
     @contextmanager
-    def open(self, hello: peer_service_pb2.Hello) -> Iterator[Session]:
+    def open(self, hello: pb.Hello) -> Iterator[PeerStream]:
         """Begin a stream with the neighbour who said `hello`: an older stream ends."""
-        session = Session(self, self._resume(hello))
-        if self._session is not None:
-            self._session.end(replaced=True)
-        self._session = session
+        stream = PeerStream(self, self._resume(hello))
+        if self._stream is not None:
+            self._stream.end(replaced=True)
+        self._stream = stream
         self._metrics.peer_up(self.peer, up=True)
         try:
-            yield session
+            yield stream
         finally:
-            session.end()
-            if self._session is session:
-                self._session = None
+            stream.end()
+            if self._stream is stream:
+                self._stream = None
                 self._metrics.peer_up(self.peer, up=False)
 
-    def _resume(self, hello: peer_service_pb2.Hello) -> int:
+    def _resume(self, hello: pb.Hello) -> int:
         """Return the position from which the neighbour needs frames.
 
         It has all frames but those that are held here, and it has sent what came: for that it needed ours.
@@ -144,10 +140,10 @@ class PeerLink:
         self.sent_bytes += size
         self._metrics.frame(self.peer, "sent", size)
 
-    def take(self, message: peer_service_pb2.Frame) -> None:
+    def take(self, message: pb.Frame) -> None:
         """Check a frame and put it where `receive` finds it."""
-        if message.ByteSize() > self._largest:
-            raise WireError("oversize", f"agent {self.peer} sent a frame of {message.ByteSize()} bytes")
+        if (size := message.ByteSize()) > self._largest:
+            raise WireError("oversize", f"agent {self.peer} sent a frame of {size} bytes")
         position, missing = self._position(message.round, message.step), self._missing
         steps = 1 <= message.step <= self._me.K
         if not steps or position != missing or position > self._needed + 1:
@@ -157,7 +153,7 @@ class PeerLink:
                 f"expected {self._exchange(missing)}",
             )
         self._inbox[position] = decode_frame(message, self.peer, self._me.shape)
-        self._metrics.frame(self.peer, "received", message.ByteSize())
+        self._metrics.frame(self.peer, "received", size)
         self._arrival.set()
 
     @property
@@ -176,7 +172,7 @@ class PeerLink:
         return t + 1, k + 1
 
 
-class Session:
+class PeerStream:
     """One stream of a link, from both Hellos to its end."""
 
     def __init__(self, link: PeerLink, start: int) -> None:
@@ -194,25 +190,20 @@ class Session:
         self._over.set()
         self._news.set()
 
-    async def run(self, stream: Stream, wrap: Callable[..., Any]) -> None:
-        """Read and write until one of the two ends, or a newer stream takes this one's place."""
-        reading = asyncio.create_task(self._read_all(stream))
-        writing = asyncio.create_task(self._write_all(stream, wrap))
-        over = asyncio.create_task(self._over.wait())
-        try:
-            await asyncio.wait({reading, writing, over}, return_when=asyncio.FIRST_COMPLETED)
-            self.end()
-            # Not cancelled: gRPC cannot end a call with a status while a write of it is under way.
-            await asyncio.wait({writing}, timeout=_LAST_WRITE)
-            if self._replaced:
-                raise WireError("replaced", f"agent {self._link.peer} has opened another stream")
-            (reading if reading.done() else writing).result()
-        finally:
-            for task in (reading, writing, over):
-                task.cancel()
-            await asyncio.gather(reading, writing, over, return_exceptions=True)
+    async def run(self, stream: Any, wrap: Callable[..., Any]) -> None:
+        """Read and write until one of the two ends, or a newer stream takes this one's place.
 
-    async def _write_all(self, stream: Stream, wrap: Callable[..., Any]) -> None:
+        `stream` is a client's call or a server's context; `wrap` makes a message of a frame.
+        """
+        reading = race(self._read_all(stream), self._end())
+        await converse(reading, self._write_all(stream, wrap), hang_up=self.end)
+        if self._replaced:
+            raise WireError("replaced", f"agent {self._link.peer} has opened another stream")
+
+    async def _end(self) -> None:
+        await self._over.wait()
+
+    async def _write_all(self, stream: Any, wrap: Callable[..., Any]) -> None:
         cursor = self._start
         while not self._over.is_set():
             self._news.clear()
@@ -224,7 +215,7 @@ class Session:
                 self._link.count_sent(message.ByteSize())
             await self._news.wait()
 
-    async def _read_all(self, stream: Stream) -> None:
+    async def _read_all(self, stream: Any) -> None:
         while (message := await stream.read()) is not grpc.aio.EOF and not self._over.is_set():
             if message.WhichOneof("content") != "frame":
                 raise WireError("content", f"agent {self._link.peer} sent no frame after its Hello")

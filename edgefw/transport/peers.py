@@ -11,7 +11,9 @@ from edgefw.errors import WireError
 from edgefw.transport.channel import GRPC
 from edgefw.transport.connection import FIRST_MESSAGE, Attempts, Connection, ending, first_message
 from edgefw.transport.peer_link import PROTOCOL_VERSION, Identity, PeerLink
-from edgefw.v1 import peer_service_pb2, peer_service_pb2_grpc
+from edgefw.transport.refusals import PEERS, refusing
+from edgefw.v1 import peer_service_pb2 as pb
+from edgefw.v1.peer_service_pb2_grpc import PeerServiceServicer, PeerServiceStub
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,28 +23,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SERVICE_NAME = "edgefw.v1.PeerService"
-_STATUS = {
-    "digest": grpc.StatusCode.FAILED_PRECONDITION,
-    "version": grpc.StatusCode.FAILED_PRECONDITION,
-    "agent": grpc.StatusCode.FAILED_PRECONDITION,
-    "resume": grpc.StatusCode.FAILED_PRECONDITION,
-    "silent": grpc.StatusCode.DEADLINE_EXCEEDED,
-    "replaced": grpc.StatusCode.ABORTED,
-}  # by the reason of a WireError; any other one is an argument that is wrong
 
-
-def check_hello(me: Identity, message: Any, peers: Mapping[int, PeerLink]) -> peer_service_pb2.Hello:
+def check_hello(me: Identity, message: Any, peers: Mapping[int, PeerLink]) -> pb.Hello:
     """Return the Hello of a neighbour; who is none, or is in another run, is told both sides' values."""
     if message is grpc.aio.EOF or message.WhichOneof("content") != "hello":
         raise WireError("hello", "the first message of a stream has to be a Hello")
-    hello: peer_service_pb2.Hello = message.hello
+    hello: pb.Hello = message.hello
     if hello.protocol_version != PROTOCOL_VERSION:
         raise WireError("version", f"protocol version {hello.protocol_version} meets {PROTOCOL_VERSION}")
-    if hello.scenario_digest != me.digest:
-        raise WireError(
-            "digest", f"scenario {hello.scenario_digest[:64]!r} meets {me.digest!r}: not the same run"
-        )
+    if hello.run_id != me.run_id:
+        raise WireError("digest", f"scenario {hello.run_id[:64]!r} meets {me.run_id!r}: not the same run")
     if hello.agent not in peers:
         raise WireError(
             "agent", f"agent {hello.agent} is no neighbour of agent {me.agent}: {sorted(peers)} are"
@@ -50,7 +40,7 @@ def check_hello(me: Identity, message: Any, peers: Mapping[int, PeerLink]) -> pe
     return hello
 
 
-class PeerServicer(peer_service_pb2_grpc.PeerServiceServicer):
+class PeerServicer(PeerServiceServicer):
     """The side that is dialled: takes the streams of neighbours with lower ids."""
 
     def __init__(self, me: Identity, links: Mapping[int, PeerLink], metrics: AgentMetrics) -> None:
@@ -59,30 +49,21 @@ class PeerServicer(peer_service_pb2_grpc.PeerServiceServicer):
 
     async def Exchange(self, _requests: Any, context: Any) -> None:  # noqa: N802 - the name in the proto
         """Serve one neighbour's stream; what cannot be used ends it with a status that says why."""
-        try:
-            await self._serve(context)
-        except grpc.aio.InternalError:  # what gRPC raises, for a status too, where the other end has gone
-            log.info("a stream broke")
-
-    async def _serve(self, context: Any) -> None:
-        peer = "unknown"
-        try:
+        async with refusing(context, PEERS, self._refused) as caller:
             hello = await self._hello(context)
-            peer, link = str(hello.agent), self._links[hello.agent]
-            with link.open(hello) as session:
-                await context.write(peer_service_pb2.ExchangeResponse(hello=link.hello()))
-                await session.run(context, peer_service_pb2.ExchangeResponse)
-        except WireError as error:
-            self._refused(peer, error)
-            await context.abort(_STATUS.get(error.reason, grpc.StatusCode.INVALID_ARGUMENT), str(error))
+            caller.agent, link = hello.agent, self._links[hello.agent]
+            with link.open(hello) as stream:
+                await context.write(pb.ExchangeResponse(hello=link.hello()))
+                await stream.run(context, pb.ExchangeResponse)
 
-    async def _hello(self, context: Any) -> peer_service_pb2.Hello:
+    async def _hello(self, context: Any) -> pb.Hello:
         try:
             return check_hello(self._me, await first_message(context), self._links)
         except TimeoutError:
             raise WireError("silent", f"no Hello within {FIRST_MESSAGE:g} s") from None
 
-    def _refused(self, peer: str, error: WireError) -> None:
+    def _refused(self, agent: int | None, error: WireError) -> None:
+        peer = "unknown" if agent is None else str(agent)
         log.warning("ended a stream from agent %s: %s", peer, error)
         if error.reason != "replaced":  # which is no fault of the neighbour
             self._metrics.rejected(peer, error.reason)
@@ -94,23 +75,21 @@ async def keep_dialling(
     """Keep a stream to a neighbour with a higher id, for as long as the agent lives: the side that dials."""
     async with Connection(f"agent {link.peer}", address, transport) as connection:
         async for attempt in connection.attempts("exchange frames", _no_refusal):
-            async with attempt as channel:
-                stub = peer_service_pb2_grpc.PeerServiceStub(channel)
-                async with ending(stub.Exchange()) as call:
-                    try:
-                        await _exchange(me, link, call, attempt)
-                    except WireError as error:
-                        metrics.rejected(str(link.peer), error.reason)
-                        log.warning("ended the stream to agent %d: %s", link.peer, error)
+            async with attempt as channel, ending(PeerServiceStub(channel).Exchange()) as call:
+                try:
+                    await _exchange(me, link, call, attempt)
+                except WireError as error:
+                    metrics.rejected(str(link.peer), error.reason)
+                    log.warning("ended the stream to agent %d: %s", link.peer, error)
 
 
 async def _exchange(me: Identity, link: PeerLink, call: Any, attempt: Attempts) -> None:
     """Say Hello, hear the neighbour's, and exchange frames until the stream ends."""
-    await call.write(peer_service_pb2.ExchangeRequest(hello=link.hello()))
+    await call.write(pb.ExchangeRequest(hello=link.hello()))
     hello = check_hello(me, await first_message(call), {link.peer: link})
-    with link.open(hello) as session:
+    with link.open(hello) as stream:
         attempt.worked()
-        await session.run(call, peer_service_pb2.ExchangeRequest)
+        await stream.run(call, pb.ExchangeRequest)
     log.info("agent %d ended its stream", link.peer)
 
 

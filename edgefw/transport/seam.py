@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from grpc.aio import Channel
 
 
-class Listener(Protocol):
+class RpcListener(Protocol):
     """A server to which generated code adds its servicers."""
+
+    services: list[str]  # the full names of those that were added
 
     def add_generic_rpc_handlers(self, handlers: Any) -> None:
         """Serve what these handlers know."""
@@ -23,8 +23,8 @@ class Listener(Protocol):
     def add_registered_method_handlers(self, service: str, handlers: Any) -> None:
         """Serve the methods of a service."""
 
-    async def listen(self, address: str, names: Sequence[str]) -> int:
-        """Begin to listen at host:port (0: any port) with the services `names`; return the port."""
+    async def listen(self, address: str) -> int:
+        """Begin to listen at host:port (0: any port); return the port."""
 
     async def stop(self, grace: float) -> None:
         """Take no more calls, let those under way end for a moment, then end them."""
@@ -36,5 +36,5 @@ class Transport(Protocol):
     def open_channel(self, address: str) -> Channel:
         """Return a channel to the service at host:port."""
 
-    def listener(self) -> Listener:
+    def listener(self) -> RpcListener:
         """Return a server that does not listen yet."""

@@ -1,10 +1,13 @@
-"""A server of a service, over whichever transport, with health: what every service listens with."""
+"""A server of a service with health, over whichever transport: what every service listens with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from edgefw.transport.channel import GRPC
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from edgefw.transport.seam import Transport
 
 GRACE = 3.0  # seconds that calls under way get to end when a service stops
+_PAUSE = 0.1  # seconds before a server that went away is asked again
 
 AddServicer = Callable[[Any], None]
 
@@ -23,16 +27,16 @@ class RpcServer:
     def __init__(self, transport: Transport = GRPC) -> None:
         self._server = transport.listener()
         self._health = health.aio.HealthServicer()
-        self._names: list[str] = []
+        self._names: tuple[str, ...] = ()
 
-    async def start(self, address: str, servicers: Sequence[tuple[str, AddServicer]]) -> int:
-        """Listen at host:port with these servicers, by their full names in the protos; return the port."""
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        for name, add in servicers:
+    async def start(self, address: str, *servicers: AddServicer) -> int:
+        """Listen at host:port (0: any port) with servicers that generated code adds; return the port."""
+        for add in servicers:
             add(self._server)
-            self._names.append(name)
+        self._names = ("", *self._server.services)  # "" asks for the health of the whole server
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         await self._set(health_pb2.HealthCheckResponse.NOT_SERVING)
-        return await self._server.listen(address, (*self._names, health.SERVICE_NAME))
+        return await self._server.listen(address)
 
     async def ready(self) -> None:
         """Answer health checks with SERVING from now on."""
@@ -44,5 +48,17 @@ class RpcServer:
         await self._server.stop(GRACE)
 
     async def _set(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
-        for name in ("", *self._names):
+        for name in self._names:
             await self._health.set(name, status)
+
+
+async def until_serving(address: str, transport: Transport = GRPC) -> None:
+    """Return when the server at `address` says that it is ready. The caller sets the deadline."""
+    async with transport.open_channel(address) as channel:
+        stub = health_pb2_grpc.HealthStub(channel)
+        while True:
+            with suppress(grpc.aio.AioRpcError):  # the server went away again: it may come back
+                async for answer in stub.Watch(health_pb2.HealthCheckRequest(), wait_for_ready=True):
+                    if answer.status == health_pb2.HealthCheckResponse.SERVING:
+                        return
+            await asyncio.sleep(_PAUSE)

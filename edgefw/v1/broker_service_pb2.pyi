@@ -7,18 +7,18 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class SubmitRequest(_message.Message):
-    __slots__ = ("agent", "round", "scenario_digest", "payload", "norm")
+    __slots__ = ("agent", "round", "run_id", "payload", "norm")
     AGENT_FIELD_NUMBER: _ClassVar[int]
     ROUND_FIELD_NUMBER: _ClassVar[int]
-    SCENARIO_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
     PAYLOAD_FIELD_NUMBER: _ClassVar[int]
     NORM_FIELD_NUMBER: _ClassVar[int]
     agent: int
     round: int
-    scenario_digest: str
+    run_id: str
     payload: bytes
     norm: float
-    def __init__(self, agent: _Optional[int] = ..., round: _Optional[int] = ..., scenario_digest: _Optional[str] = ..., payload: _Optional[bytes] = ..., norm: _Optional[float] = ...) -> None: ...
+    def __init__(self, agent: _Optional[int] = ..., round: _Optional[int] = ..., run_id: _Optional[str] = ..., payload: _Optional[bytes] = ..., norm: _Optional[float] = ...) -> None: ...
 
 class SubmitResponse(_message.Message):
     __slots__ = ("requested_delay", "dropped", "agent", "round")
@@ -41,12 +41,12 @@ class SubscribeRequest(_message.Message):
     def __init__(self, subscription: _Optional[_Union[Subscription, _Mapping]] = ..., acknowledgement: _Optional[_Union[Acknowledgement, _Mapping]] = ...) -> None: ...
 
 class Subscription(_message.Message):
-    __slots__ = ("agent", "scenario_digest")
+    __slots__ = ("agent", "run_id")
     AGENT_FIELD_NUMBER: _ClassVar[int]
-    SCENARIO_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
     agent: int
-    scenario_digest: str
-    def __init__(self, agent: _Optional[int] = ..., scenario_digest: _Optional[str] = ...) -> None: ...
+    run_id: str
+    def __init__(self, agent: _Optional[int] = ..., run_id: _Optional[str] = ...) -> None: ...
 
 class Acknowledgement(_message.Message):
     __slots__ = ("rounds",)
@@ -77,14 +77,14 @@ class Delivery(_message.Message):
     def __init__(self, round: _Optional[int] = ..., payload: _Optional[bytes] = ..., requested_delay: _Optional[float] = ...) -> None: ...
 
 class CollectRequest(_message.Message):
-    __slots__ = ("agent", "round", "scenario_digest")
+    __slots__ = ("agent", "round", "run_id")
     AGENT_FIELD_NUMBER: _ClassVar[int]
     ROUND_FIELD_NUMBER: _ClassVar[int]
-    SCENARIO_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
     agent: int
     round: int
-    scenario_digest: str
-    def __init__(self, agent: _Optional[int] = ..., round: _Optional[int] = ..., scenario_digest: _Optional[str] = ...) -> None: ...
+    run_id: str
+    def __init__(self, agent: _Optional[int] = ..., round: _Optional[int] = ..., run_id: _Optional[str] = ...) -> None: ...
 
 class CollectResponse(_message.Message):
     __slots__ = ("delivery",)

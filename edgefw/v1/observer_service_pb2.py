@@ -25,35 +25,35 @@ _sym_db = _symbol_database.Default()
 from edgefw.v1 import tensor_pb2 as edgefw_dot_v1_dot_tensor__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n edgefw/v1/observer_service.proto\x12\tedgefw.v1\x1a\x16\x65\x64gefw/v1/tensor.proto\"R\n\x0bJoinRequest\x12\x12\n\x05\x61gent\x18\x01 \x01(\rH\x00\x88\x01\x01\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x14\n\x0cmetrics_port\x18\x03 \x01(\rB\x08\n\x06_agent\"Q\n\x0cJoinResponse\x12#\n\x06joined\x18\x01 \x01(\x0b\x32\x11.edgefw.v1.JoinedH\x00\x12\x11\n\x07samples\x18\x02 \x01(\x0cH\x00\x42\t\n\x07\x63ontent\"1\n\x06Joined\x12\x10\n\x08identity\x18\x01 \x01(\t\x12\x15\n\rconfiguration\x18\x02 \x01(\x0c\"j\n\rReportRequest\x12\'\n\x08reporter\x18\x01 \x01(\x0b\x32\x13.edgefw.v1.ReporterH\x00\x12%\n\x04play\x18\x02 \x01(\x0b\x32\x15.edgefw.v1.PlayReportH\x00\x42\t\n\x07\x63ontent\"2\n\x08Reporter\x12\r\n\x05\x61gent\x18\x01 \x01(\r\x12\x17\n\x0fscenario_digest\x18\x02 \x01(\t\"\x98\x01\n\nPlayReport\x12\r\n\x05round\x18\x01 \x01(\r\x12\x1f\n\x05point\x18\x02 \x01(\x0b\x32\x10.edgefw.v1.Array\x12\x12\n\nlocal_loss\x18\x03 \x01(\x01\x12\x10\n\x08\x61rrivals\x18\x04 \x03(\r\x12\x13\n\x0boutstanding\x18\x05 \x01(\r\x12\x10\n\x08messages\x18\x06 \x01(\x04\x12\r\n\x05\x62ytes\x18\x07 \x01(\x04\"\x87\x01\n\x0eReportResponse\x12\r\n\x05round\x18\x01 \x01(\r\x12\x13\n\x0bglobal_loss\x18\x02 \x01(\x01\x12\x17\n\x0f\x63umulative_loss\x18\x03 \x01(\x01\x12\x13\n\x06regret\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x10\n\x03gap\x18\x05 \x01(\x01H\x01\x88\x01\x01\x42\t\n\x07_regretB\x06\n\x04_gap\"S\n\x0e\x41\x63\x63ountRequest\x12\x17\n\x0fscenario_digest\x18\x01 \x01(\t\x12(\n\x07\x65ntries\x18\x02 \x03(\x0b\x32\x17.edgefw.v1.AccountEntry\"\xb7\x01\n\x0c\x41\x63\x63ountEntry\x12\x0e\n\x06moment\x18\x01 \x01(\x03\x12$\n\x04kind\x18\x02 \x01(\x0e\x32\x16.edgefw.v1.AccountKind\x12\r\n\x05\x61gent\x18\x03 \x01(\r\x12\r\n\x05round\x18\x04 \x01(\r\x12\x0f\n\x07version\x18\x05 \x01(\r\x12\x10\n\x03\x64ue\x18\x06 \x01(\x03H\x00\x88\x01\x01\x12\x0c\n\x04hash\x18\x07 \x01(\x0c\x12\x0c\n\x04norm\x18\x08 \x01(\x01\x12\x0c\n\x04plan\x18\t \x01(\tB\x06\n\x04_due\"!\n\x0f\x41\x63\x63ountResponse\x12\x0e\n\x06moment\x18\x01 \x01(\x03*\xb0\x02\n\x0b\x41\x63\x63ountKind\x12\x1c\n\x18\x41\x43\x43OUNT_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12\x41\x43\x43OUNT_KIND_BEGUN\x10\x01\x12\x15\n\x11\x41\x43\x43OUNT_KIND_PLAN\x10\x02\x12\x19\n\x15\x41\x43\x43OUNT_KIND_ACCEPTED\x10\x03\x12\x1a\n\x16\x41\x43\x43OUNT_KIND_WITHDRAWN\x10\x04\x12\x16\n\x12\x41\x43\x43OUNT_KIND_REDUE\x10\x05\x12\x19\n\x15\x41\x43\x43OUNT_KIND_RELEASED\x10\x06\x12\x1d\n\x19\x41\x43\x43OUNT_KIND_ACKNOWLEDGED\x10\x07\x12\x1a\n\x16\x41\x43\x43OUNT_KIND_COLLECTED\x10\x08\x12\x18\n\x14\x41\x43\x43OUNT_KIND_DROPPED\x10\t\x12\x15\n\x11\x41\x43\x43OUNT_KIND_LOST\x10\n2\xd5\x01\n\x0fObserverService\x12\x39\n\x04Join\x12\x16.edgefw.v1.JoinRequest\x1a\x17.edgefw.v1.JoinResponse0\x01\x12\x41\n\x06Report\x12\x18.edgefw.v1.ReportRequest\x1a\x19.edgefw.v1.ReportResponse(\x01\x30\x01\x12\x44\n\x07\x41\x63\x63ount\x12\x19.edgefw.v1.AccountRequest\x1a\x1a.edgefw.v1.AccountResponse(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n edgefw/v1/observer_service.proto\x12\tedgefw.v1\x1a\x16\x65\x64gefw/v1/tensor.proto\"a\n\x0bJoinRequest\x12\x12\n\x05\x61gent\x18\x01 \x01(\rH\x00\x88\x01\x01\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x14\n\x0cmetrics_port\x18\x03 \x01(\r\x12\r\n\x05\x61\x64min\x18\x04 \x01(\tB\x08\n\x06_agent\"Q\n\x0cJoinResponse\x12#\n\x06joined\x18\x01 \x01(\x0b\x32\x11.edgefw.v1.JoinedH\x00\x12\x11\n\x07samples\x18\x02 \x01(\x0cH\x00\x42\t\n\x07\x63ontent\"/\n\x06Joined\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x15\n\rconfiguration\x18\x02 \x01(\x0c\"j\n\rReportRequest\x12\'\n\x08reporter\x18\x01 \x01(\x0b\x32\x13.edgefw.v1.ReporterH\x00\x12%\n\x04play\x18\x02 \x01(\x0b\x32\x15.edgefw.v1.PlayReportH\x00\x42\t\n\x07\x63ontent\")\n\x08Reporter\x12\r\n\x05\x61gent\x18\x01 \x01(\r\x12\x0e\n\x06run_id\x18\x02 \x01(\t\"\xb4\x01\n\nPlayReport\x12\r\n\x05round\x18\x01 \x01(\r\x12\x1f\n\x05point\x18\x02 \x01(\x0b\x32\x10.edgefw.v1.Array\x12\x12\n\nlocal_loss\x18\x03 \x01(\x01\x12\x10\n\x08\x61rrivals\x18\x04 \x03(\r\x12\x13\n\x0boutstanding\x18\x05 \x01(\r\x12\x10\n\x08messages\x18\x06 \x01(\x04\x12\r\n\x05\x62ytes\x18\x07 \x01(\x04\x12\x11\n\x04late\x18\x08 \x01(\x01H\x00\x88\x01\x01\x42\x07\n\x05_late\"\x87\x01\n\x0eReportResponse\x12\r\n\x05round\x18\x01 \x01(\r\x12\x13\n\x0bglobal_loss\x18\x02 \x01(\x01\x12\x17\n\x0f\x63umulative_loss\x18\x03 \x01(\x01\x12\x13\n\x06regret\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x10\n\x03gap\x18\x05 \x01(\x01H\x01\x88\x01\x01\x42\t\n\x07_regretB\x06\n\x04_gap\"J\n\x0e\x41\x63\x63ountRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12(\n\x07\x65ntries\x18\x02 \x03(\x0b\x32\x17.edgefw.v1.AccountEntry\"\xd2\x01\n\x0c\x41\x63\x63ountEntry\x12\x0e\n\x06moment\x18\x01 \x01(\x03\x12$\n\x04kind\x18\x02 \x01(\x0e\x32\x16.edgefw.v1.AccountKind\x12\r\n\x05\x61gent\x18\x03 \x01(\r\x12\r\n\x05round\x18\x04 \x01(\r\x12\x0f\n\x07version\x18\x05 \x01(\r\x12\x10\n\x03\x64ue\x18\x06 \x01(\x03H\x00\x88\x01\x01\x12\x0c\n\x04hash\x18\x07 \x01(\x0c\x12\x0c\n\x04norm\x18\x08 \x01(\x01\x12\x0c\n\x04plan\x18\t \x01(\t\x12\x0c\n\x04what\x18\n \x01(\t\x12\x0b\n\x03who\x18\x0b \x01(\tB\x06\n\x04_due\"!\n\x0f\x41\x63\x63ountResponse\x12\x0e\n\x06moment\x18\x01 \x01(\x03*\xb0\x02\n\x0b\x41\x63\x63ountKind\x12\x1c\n\x18\x41\x43\x43OUNT_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12\x41\x43\x43OUNT_KIND_BEGUN\x10\x01\x12\x15\n\x11\x41\x43\x43OUNT_KIND_PLAN\x10\x02\x12\x19\n\x15\x41\x43\x43OUNT_KIND_ACCEPTED\x10\x03\x12\x1a\n\x16\x41\x43\x43OUNT_KIND_WITHDRAWN\x10\x04\x12\x16\n\x12\x41\x43\x43OUNT_KIND_REDUE\x10\x05\x12\x19\n\x15\x41\x43\x43OUNT_KIND_RELEASED\x10\x06\x12\x1d\n\x19\x41\x43\x43OUNT_KIND_ACKNOWLEDGED\x10\x07\x12\x1a\n\x16\x41\x43\x43OUNT_KIND_COLLECTED\x10\x08\x12\x18\n\x14\x41\x43\x43OUNT_KIND_DROPPED\x10\t\x12\x15\n\x11\x41\x43\x43OUNT_KIND_LOST\x10\n2\xd5\x01\n\x0fObserverService\x12\x39\n\x04Join\x12\x16.edgefw.v1.JoinRequest\x1a\x17.edgefw.v1.JoinResponse0\x01\x12\x41\n\x06Report\x12\x18.edgefw.v1.ReportRequest\x1a\x19.edgefw.v1.ReportResponse(\x01\x30\x01\x12\x44\n\x07\x41\x63\x63ount\x12\x19.edgefw.v1.AccountRequest\x1a\x1a.edgefw.v1.AccountResponse(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'edgefw.v1.observer_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ACCOUNTKIND']._serialized_start=1049
-  _globals['_ACCOUNTKIND']._serialized_end=1353
+  _globals['_ACCOUNTKIND']._serialized_start=1099
+  _globals['_ACCOUNTKIND']._serialized_end=1403
   _globals['_JOINREQUEST']._serialized_start=71
-  _globals['_JOINREQUEST']._serialized_end=153
-  _globals['_JOINRESPONSE']._serialized_start=155
-  _globals['_JOINRESPONSE']._serialized_end=236
-  _globals['_JOINED']._serialized_start=238
-  _globals['_JOINED']._serialized_end=287
-  _globals['_REPORTREQUEST']._serialized_start=289
-  _globals['_REPORTREQUEST']._serialized_end=395
-  _globals['_REPORTER']._serialized_start=397
-  _globals['_REPORTER']._serialized_end=447
-  _globals['_PLAYREPORT']._serialized_start=450
-  _globals['_PLAYREPORT']._serialized_end=602
-  _globals['_REPORTRESPONSE']._serialized_start=605
-  _globals['_REPORTRESPONSE']._serialized_end=740
-  _globals['_ACCOUNTREQUEST']._serialized_start=742
-  _globals['_ACCOUNTREQUEST']._serialized_end=825
-  _globals['_ACCOUNTENTRY']._serialized_start=828
-  _globals['_ACCOUNTENTRY']._serialized_end=1011
-  _globals['_ACCOUNTRESPONSE']._serialized_start=1013
-  _globals['_ACCOUNTRESPONSE']._serialized_end=1046
-  _globals['_OBSERVERSERVICE']._serialized_start=1356
-  _globals['_OBSERVERSERVICE']._serialized_end=1569
+  _globals['_JOINREQUEST']._serialized_end=168
+  _globals['_JOINRESPONSE']._serialized_start=170
+  _globals['_JOINRESPONSE']._serialized_end=251
+  _globals['_JOINED']._serialized_start=253
+  _globals['_JOINED']._serialized_end=300
+  _globals['_REPORTREQUEST']._serialized_start=302
+  _globals['_REPORTREQUEST']._serialized_end=408
+  _globals['_REPORTER']._serialized_start=410
+  _globals['_REPORTER']._serialized_end=451
+  _globals['_PLAYREPORT']._serialized_start=454
+  _globals['_PLAYREPORT']._serialized_end=634
+  _globals['_REPORTRESPONSE']._serialized_start=637
+  _globals['_REPORTRESPONSE']._serialized_end=772
+  _globals['_ACCOUNTREQUEST']._serialized_start=774
+  _globals['_ACCOUNTREQUEST']._serialized_end=848
+  _globals['_ACCOUNTENTRY']._serialized_start=851
+  _globals['_ACCOUNTENTRY']._serialized_end=1061
+  _globals['_ACCOUNTRESPONSE']._serialized_start=1063
+  _globals['_ACCOUNTRESPONSE']._serialized_end=1096
+  _globals['_OBSERVERSERVICE']._serialized_start=1406
+  _globals['_OBSERVERSERVICE']._serialized_end=1619
 # @@protoc_insertion_point(module_scope)

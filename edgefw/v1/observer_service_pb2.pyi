@@ -34,14 +34,16 @@ ACCOUNT_KIND_DROPPED: AccountKind
 ACCOUNT_KIND_LOST: AccountKind
 
 class JoinRequest(_message.Message):
-    __slots__ = ("agent", "address", "metrics_port")
+    __slots__ = ("agent", "address", "metrics_port", "admin")
     AGENT_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     METRICS_PORT_FIELD_NUMBER: _ClassVar[int]
+    ADMIN_FIELD_NUMBER: _ClassVar[int]
     agent: int
     address: str
     metrics_port: int
-    def __init__(self, agent: _Optional[int] = ..., address: _Optional[str] = ..., metrics_port: _Optional[int] = ...) -> None: ...
+    admin: str
+    def __init__(self, agent: _Optional[int] = ..., address: _Optional[str] = ..., metrics_port: _Optional[int] = ..., admin: _Optional[str] = ...) -> None: ...
 
 class JoinResponse(_message.Message):
     __slots__ = ("joined", "samples")
@@ -52,12 +54,12 @@ class JoinResponse(_message.Message):
     def __init__(self, joined: _Optional[_Union[Joined, _Mapping]] = ..., samples: _Optional[bytes] = ...) -> None: ...
 
 class Joined(_message.Message):
-    __slots__ = ("identity", "configuration")
-    IDENTITY_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("run_id", "configuration")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
     CONFIGURATION_FIELD_NUMBER: _ClassVar[int]
-    identity: str
+    run_id: str
     configuration: bytes
-    def __init__(self, identity: _Optional[str] = ..., configuration: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, run_id: _Optional[str] = ..., configuration: _Optional[bytes] = ...) -> None: ...
 
 class ReportRequest(_message.Message):
     __slots__ = ("reporter", "play")
@@ -68,15 +70,15 @@ class ReportRequest(_message.Message):
     def __init__(self, reporter: _Optional[_Union[Reporter, _Mapping]] = ..., play: _Optional[_Union[PlayReport, _Mapping]] = ...) -> None: ...
 
 class Reporter(_message.Message):
-    __slots__ = ("agent", "scenario_digest")
+    __slots__ = ("agent", "run_id")
     AGENT_FIELD_NUMBER: _ClassVar[int]
-    SCENARIO_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
     agent: int
-    scenario_digest: str
-    def __init__(self, agent: _Optional[int] = ..., scenario_digest: _Optional[str] = ...) -> None: ...
+    run_id: str
+    def __init__(self, agent: _Optional[int] = ..., run_id: _Optional[str] = ...) -> None: ...
 
 class PlayReport(_message.Message):
-    __slots__ = ("round", "point", "local_loss", "arrivals", "outstanding", "messages", "bytes")
+    __slots__ = ("round", "point", "local_loss", "arrivals", "outstanding", "messages", "bytes", "late")
     ROUND_FIELD_NUMBER: _ClassVar[int]
     POINT_FIELD_NUMBER: _ClassVar[int]
     LOCAL_LOSS_FIELD_NUMBER: _ClassVar[int]
@@ -84,6 +86,7 @@ class PlayReport(_message.Message):
     OUTSTANDING_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     BYTES_FIELD_NUMBER: _ClassVar[int]
+    LATE_FIELD_NUMBER: _ClassVar[int]
     round: int
     point: _tensor_pb2.Array
     local_loss: float
@@ -91,7 +94,8 @@ class PlayReport(_message.Message):
     outstanding: int
     messages: int
     bytes: int
-    def __init__(self, round: _Optional[int] = ..., point: _Optional[_Union[_tensor_pb2.Array, _Mapping]] = ..., local_loss: _Optional[float] = ..., arrivals: _Optional[_Iterable[int]] = ..., outstanding: _Optional[int] = ..., messages: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
+    late: float
+    def __init__(self, round: _Optional[int] = ..., point: _Optional[_Union[_tensor_pb2.Array, _Mapping]] = ..., local_loss: _Optional[float] = ..., arrivals: _Optional[_Iterable[int]] = ..., outstanding: _Optional[int] = ..., messages: _Optional[int] = ..., bytes: _Optional[int] = ..., late: _Optional[float] = ...) -> None: ...
 
 class ReportResponse(_message.Message):
     __slots__ = ("round", "global_loss", "cumulative_loss", "regret", "gap")
@@ -108,15 +112,15 @@ class ReportResponse(_message.Message):
     def __init__(self, round: _Optional[int] = ..., global_loss: _Optional[float] = ..., cumulative_loss: _Optional[float] = ..., regret: _Optional[float] = ..., gap: _Optional[float] = ...) -> None: ...
 
 class AccountRequest(_message.Message):
-    __slots__ = ("scenario_digest", "entries")
-    SCENARIO_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("run_id", "entries")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
-    scenario_digest: str
+    run_id: str
     entries: _containers.RepeatedCompositeFieldContainer[AccountEntry]
-    def __init__(self, scenario_digest: _Optional[str] = ..., entries: _Optional[_Iterable[_Union[AccountEntry, _Mapping]]] = ...) -> None: ...
+    def __init__(self, run_id: _Optional[str] = ..., entries: _Optional[_Iterable[_Union[AccountEntry, _Mapping]]] = ...) -> None: ...
 
 class AccountEntry(_message.Message):
-    __slots__ = ("moment", "kind", "agent", "round", "version", "due", "hash", "norm", "plan")
+    __slots__ = ("moment", "kind", "agent", "round", "version", "due", "hash", "norm", "plan", "what", "who")
     MOMENT_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     AGENT_FIELD_NUMBER: _ClassVar[int]
@@ -126,6 +130,8 @@ class AccountEntry(_message.Message):
     HASH_FIELD_NUMBER: _ClassVar[int]
     NORM_FIELD_NUMBER: _ClassVar[int]
     PLAN_FIELD_NUMBER: _ClassVar[int]
+    WHAT_FIELD_NUMBER: _ClassVar[int]
+    WHO_FIELD_NUMBER: _ClassVar[int]
     moment: int
     kind: AccountKind
     agent: int
@@ -135,7 +141,9 @@ class AccountEntry(_message.Message):
     hash: bytes
     norm: float
     plan: str
-    def __init__(self, moment: _Optional[int] = ..., kind: _Optional[_Union[AccountKind, str]] = ..., agent: _Optional[int] = ..., round: _Optional[int] = ..., version: _Optional[int] = ..., due: _Optional[int] = ..., hash: _Optional[bytes] = ..., norm: _Optional[float] = ..., plan: _Optional[str] = ...) -> None: ...
+    what: str
+    who: str
+    def __init__(self, moment: _Optional[int] = ..., kind: _Optional[_Union[AccountKind, str]] = ..., agent: _Optional[int] = ..., round: _Optional[int] = ..., version: _Optional[int] = ..., due: _Optional[int] = ..., hash: _Optional[bytes] = ..., norm: _Optional[float] = ..., plan: _Optional[str] = ..., what: _Optional[str] = ..., who: _Optional[str] = ...) -> None: ...
 
 class AccountResponse(_message.Message):
     __slots__ = ("moment",)

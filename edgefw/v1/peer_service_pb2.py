@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from edgefw.v1 import tensor_pb2 as edgefw_dot_v1_dot_tensor__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x65\x64gefw/v1/peer_service.proto\x12\tedgefw.v1\x1a\x16\x65\x64gefw/v1/tensor.proto\"b\n\x0f\x45xchangeRequest\x12!\n\x05hello\x18\x01 \x01(\x0b\x32\x10.edgefw.v1.HelloH\x00\x12!\n\x05\x66rame\x18\x02 \x01(\x0b\x32\x10.edgefw.v1.FrameH\x00\x42\t\n\x07\x63ontent\"c\n\x10\x45xchangeResponse\x12!\n\x05hello\x18\x01 \x01(\x0b\x32\x10.edgefw.v1.HelloH\x00\x12!\n\x05\x66rame\x18\x02 \x01(\x0b\x32\x10.edgefw.v1.FrameH\x00\x42\t\n\x07\x63ontent\"t\n\x05Hello\x12\x18\n\x10protocol_version\x18\x01 \x01(\r\x12\r\n\x05\x61gent\x18\x02 \x01(\r\x12\x17\n\x0fscenario_digest\x18\x03 \x01(\t\x12\x14\n\x0cresume_round\x18\x04 \x01(\r\x12\x13\n\x0bresume_step\x18\x05 \x01(\r\"k\n\x05\x46rame\x12\r\n\x05round\x18\x01 \x01(\r\x12\x0c\n\x04step\x18\x02 \x01(\r\x12!\n\x07iterate\x18\x03 \x01(\x0b\x32\x10.edgefw.v1.Array\x12\"\n\x07tracker\x18\x04 \x01(\x0b\x32\x11.edgefw.v1.Tensor2V\n\x0bPeerService\x12G\n\x08\x45xchange\x12\x1a.edgefw.v1.ExchangeRequest\x1a\x1b.edgefw.v1.ExchangeResponse(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x65\x64gefw/v1/peer_service.proto\x12\tedgefw.v1\x1a\x16\x65\x64gefw/v1/tensor.proto\"b\n\x0f\x45xchangeRequest\x12!\n\x05hello\x18\x01 \x01(\x0b\x32\x10.edgefw.v1.HelloH\x00\x12!\n\x05\x66rame\x18\x02 \x01(\x0b\x32\x10.edgefw.v1.FrameH\x00\x42\t\n\x07\x63ontent\"c\n\x10\x45xchangeResponse\x12!\n\x05hello\x18\x01 \x01(\x0b\x32\x10.edgefw.v1.HelloH\x00\x12!\n\x05\x66rame\x18\x02 \x01(\x0b\x32\x10.edgefw.v1.FrameH\x00\x42\t\n\x07\x63ontent\"k\n\x05Hello\x12\x18\n\x10protocol_version\x18\x01 \x01(\r\x12\r\n\x05\x61gent\x18\x02 \x01(\r\x12\x0e\n\x06run_id\x18\x03 \x01(\t\x12\x14\n\x0cresume_round\x18\x04 \x01(\r\x12\x13\n\x0bresume_step\x18\x05 \x01(\r\"k\n\x05\x46rame\x12\r\n\x05round\x18\x01 \x01(\r\x12\x0c\n\x04step\x18\x02 \x01(\r\x12!\n\x07iterate\x18\x03 \x01(\x0b\x32\x10.edgefw.v1.Array\x12\"\n\x07tracker\x18\x04 \x01(\x0b\x32\x11.edgefw.v1.Tensor2V\n\x0bPeerService\x12G\n\x08\x45xchange\x12\x1a.edgefw.v1.ExchangeRequest\x1a\x1b.edgefw.v1.ExchangeResponse(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,9 +37,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EXCHANGERESPONSE']._serialized_start=167
   _globals['_EXCHANGERESPONSE']._serialized_end=266
   _globals['_HELLO']._serialized_start=268
-  _globals['_HELLO']._serialized_end=384
-  _globals['_FRAME']._serialized_start=386
-  _globals['_FRAME']._serialized_end=493
-  _globals['_PEERSERVICE']._serialized_start=495
-  _globals['_PEERSERVICE']._serialized_end=581
+  _globals['_HELLO']._serialized_end=375
+  _globals['_FRAME']._serialized_start=377
+  _globals['_FRAME']._serialized_end=484
+  _globals['_PEERSERVICE']._serialized_start=486
+  _globals['_PEERSERVICE']._serialized_end=572
 # @@protoc_insertion_point(module_scope)

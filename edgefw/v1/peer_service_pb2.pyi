@@ -23,18 +23,18 @@ class ExchangeResponse(_message.Message):
     def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., frame: _Optional[_Union[Frame, _Mapping]] = ...) -> None: ...
 
 class Hello(_message.Message):
-    __slots__ = ("protocol_version", "agent", "scenario_digest", "resume_round", "resume_step")
+    __slots__ = ("protocol_version", "agent", "run_id", "resume_round", "resume_step")
     PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
     AGENT_FIELD_NUMBER: _ClassVar[int]
-    SCENARIO_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
     RESUME_ROUND_FIELD_NUMBER: _ClassVar[int]
     RESUME_STEP_FIELD_NUMBER: _ClassVar[int]
     protocol_version: int
     agent: int
-    scenario_digest: str
+    run_id: str
     resume_round: int
     resume_step: int
-    def __init__(self, protocol_version: _Optional[int] = ..., agent: _Optional[int] = ..., scenario_digest: _Optional[str] = ..., resume_round: _Optional[int] = ..., resume_step: _Optional[int] = ...) -> None: ...
+    def __init__(self, protocol_version: _Optional[int] = ..., agent: _Optional[int] = ..., run_id: _Optional[str] = ..., resume_round: _Optional[int] = ..., resume_step: _Optional[int] = ...) -> None: ...
 
 class Frame(_message.Message):
     __slots__ = ("round", "step", "iterate", "tracker")

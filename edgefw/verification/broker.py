@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from edgefw.core.account import Entry, Kind
 from edgefw.delays.hold import RoundsHold, WallHold, make_hold
-from edgefw.delays.limits import Limits
+from edgefw.delays.limits import Capacity
 from edgefw.delays.plan import plan_from_json
 from edgefw.errors import DataError, RecordError, WireError
 from edgefw.scenario.plan import scenario_plan
@@ -30,7 +30,7 @@ SECOND = 10**9  # nanoseconds
 SLACK = 2_000  # nanoseconds that two ways to compute a due time may differ
 LATEST = 10 * SECOND  # what was due so long before the account ends has to have been released
 
-_NO_LIMITS = Limits(link=2**62, all=2**62, bytes=2**62)  # what was accepted had room
+_NO_LIMITS = Capacity(link=2**62, all=2**62, bytes=2**62)  # what was accepted had room
 
 
 class BrokerAgain:
@@ -40,9 +40,10 @@ class BrokerAgain:
         self._zero, self._end = account[0].moment, account[-1].moment
         self._first = scenario_plan(scenario)
         self._plans = {entry.version: self._read_plan(entry) for entry in account if entry.kind is Kind.PLAN}
-        self._restarts = [entry.moment for entry in account[1:] if entry.kind is Kind.BEGUN]
+        self._restarts = restarts(account)
         self.hold = make_hold(self._first, _NO_LIMITS)
         self.accepted: dict[Key, Entry] = {}
+        self._round = 0  # the last of which anybody's feedback was accepted
         self.released: dict[Key, int] = {}  # when each was released first
         self.acknowledged: dict[Key, int] = {}
         self.lost: dict[Key, int] = {}  # when each was due that a killed broker may have released unseen
@@ -86,6 +87,10 @@ class BrokerAgain:
             raise RecordError("the first plan of the broker's account is not the scenario's")
         if entry.version < current:
             raise RecordError(f"plan {entry.version} comes after plan {current} in the broker's account")
+        if entry.what and not self._restarts and entry.round != self._round:
+            raise RecordError(
+                f"plan {entry.version} is said to have come after round {entry.round}, it was {self._round}"
+            )
         if entry.version > current:
             self.hold.change(plan)
 
@@ -100,6 +105,7 @@ class BrokerAgain:
         self._collect_before(agent, s)
         taken: Taken = self.hold.submit(agent, s, b"", entry.norm or 0.0, self._at(entry.moment))
         self.accepted[key] = entry
+        self._round = max(self._round, s)
         self._drop(agent, (*taken.others, *((s,) if taken.dropped else ())))
         held = self.hold.links[agent].held.get(s)
         if entry.due is not None or not self._restarted(entry.moment):
@@ -240,6 +246,11 @@ class BrokerAgain:
 
     def _real(self, at: float) -> int:
         return self._zero + round(at * SECOND)
+
+
+def restarts(account: Sequence[Entry]) -> list[int]:
+    """Return the moments at which a broker was started again."""
+    return [entry.moment for entry in account[1:] if entry.kind is Kind.BEGUN]
 
 
 def _name(key: Key) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from edgefw.core.account import Kind
 from edgefw.records import content_hash
 from edgefw.transport.codec import encode_feedback
+from edgefw.verification.broker import restarts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +20,7 @@ class Payloads:
     """The payloads' hashes of the broker's account; a killed broker may not have told them all."""
 
     def __init__(self, account: Sequence[Entry]) -> None:
-        restarts = [entry.moment for entry in account[1:] if entry.kind is Kind.BEGUN]
-        self._last_restart = max(restarts, default=0)
+        self._last_restart = max(restarts(account), default=0)
         self._accepted = {
             (entry.agent, entry.round): entry for entry in account if entry.kind is Kind.ACCEPTED
         }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,10 +43,7 @@ def read(folder: RunFolder) -> Recorded:
         )
     setup = resolve(load(str(folder.scenario_path)))
     _check_origin(folder, setup, meta)
-    rounds = [list(group) for _, group in itertools.groupby(rows, key=lambda row: row.round)]
-    for t, group in enumerate(rounds, start=1):
-        if [(row.round, row.agent) for row in group] != [(t, i) for i in range(setup.n)]:
-            raise InputError(f"{folder.path / DATABASE} is not whole: plays of round {t} are missing")
+    rounds = folder.by_round(rows, setup.n)
     _check_plays(rows, setup.rounds)
     return Recorded(setup, rounds, meta, folder.summary_text(), folder.account())
 

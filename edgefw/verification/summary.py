@@ -15,7 +15,8 @@ import numpy as np
 
 from edgefw.core.regret import Comparator
 from edgefw.errors import RecordError
-from edgefw.records import SUMMARY, Summary, score
+from edgefw.records import LATER, SUMMARY, Summary, score
+from edgefw.scenario.pace import timing
 from edgefw.services.observer.ledger import Ledger, lateness
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from edgefw.verification.record import Recorded
 
 CLOSE = 1e-9  # relative: sums of the same numbers, in another order
-_GROWING = ("messages", "bytes", "wall_seconds")  # told with every report, also after the last complete round
+_GROWING = ("messages", "wire_bytes", "wall_seconds")  # told with every report, also of rounds not complete
+_BEFORE = "bytes"  # what meta called the wire_bytes of runs whose summary did not have these
 
 
 def check_summary(recorded: Recorded) -> None:
@@ -40,6 +42,8 @@ def check_summary(recorded: Recorded) -> None:
         if not _same(here, there):
             raise RecordError(f"{SUMMARY} says {place} {here!r}, the rows give {there!r}")
     _check_growing(said, recorded)
+    _check_size(said, recorded)
+    _check_timing(said, recorded)
 
 
 def _parse(text: str) -> dict[str, Any]:
@@ -48,7 +52,7 @@ def _parse(text: str) -> dict[str, Any]:
     except ValueError as error:
         raise RecordError(f"{SUMMARY} cannot be read: {error}") from None
     names = {field.name for field in fields(Summary)}
-    if not isinstance(said, dict) or said.keys() != names:
+    if not isinstance(said, dict) or not names - LATER <= said.keys() <= names:
         odd = sorted(names ^ said.keys()) if isinstance(said, dict) else []
         raise RecordError(f"{SUMMARY} is no summary: {', '.join(odd) or 'it has no fields'}")
     return said
@@ -83,14 +87,34 @@ def _delays(rounds: Sequence[Sequence[PlayRow]]) -> NDArray[np.int64]:
 def _check_growing(said: Mapping[str, Any], recorded: Recorded) -> None:
     """Refuse counts below those that were on record with the last round; a whole run has just these."""
     whole = len(recorded.rounds) == recorded.setup.rounds
-    for name in _GROWING:
+    for name in (*_GROWING, _BEFORE):
         if name not in recorded.meta:
             continue
-        kept = json.loads(recorded.meta[name])
+        kept, told = json.loads(recorded.meta[name]), said.get(name)
         least = sum(kept) if isinstance(kept, list) else kept
-        if not isinstance(said[name], int | float) or said[name] < least or (whole and said[name] > least):
+        if not isinstance(told, int | float) or told < least or (whole and told > least):
+            raise RecordError(f"{SUMMARY} says {name} {told!r}, on record with the last round is {least!r}")
+
+
+def _check_size(said: Mapping[str, Any], recorded: Recorded) -> None:
+    """Refuse a size that is not that of the messages' arrays."""
+    if _BEFORE in recorded.meta:
+        return
+    expected = said["messages"] * recorded.setup.frame_bytes
+    if said["bytes"] != expected:
+        raise RecordError(f"{SUMMARY} says bytes {said['bytes']!r}, the messages give {expected!r}")
+
+
+def _check_timing(said: Mapping[str, Any], recorded: Recorded) -> None:
+    """Refuse a pace that does not follow from how long the rounds took."""
+    taken = said["wall_seconds"]
+    if isinstance(taken, bool) or not isinstance(taken, int | float):
+        raise RecordError(f"{SUMMARY} says wall_seconds {taken!r}: that is no time")
+    rounds, missed = recorded.rounds, sum(row.late is not None for rows in recorded.rounds for row in rows)
+    for name, expected in timing(recorded.setup.scenario.pace, len(rounds), taken, missed).items():
+        if name in said and not _same(said[name], expected):
             raise RecordError(
-                f"{SUMMARY} says {name} {said[name]!r}, on record with the last round is {least!r}"
+                f"{SUMMARY} says {name} {said[name]!r}, the rows and the pace give {expected!r}"
             )
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from idx_files import write_idx
 
 from edgefw.cli import main
 from edgefw.problem.dataset import Dataset
-from edgefw.problem.idx import write_idx
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,7 @@ def simulate(refused: Refused, *overrides: str, scenario: str = "default") -> st
             ["clock=rounds", "delays=[]", "events=[{type: blackout, at: 60s}]"],
             ["events.0.at", "60s", "a number of rounds"],
         ),
-        (["events=[{type: blackout}]"], ["events.0.at is missing", "a round (200) or a time (90s)"]),
+        (["events=[{type: blackout}]"], ["events.0.at is missing", "a time (90s) or a round (200 rounds)"]),
         (["algorithm.name=dofw"], ["algorithm.name is dofw", "network.agents is 8", "network.agents=1"]),
         (["algorithm.name=mfw", "network.agents=1"], ["algorithm.name is mfw", "algorithm.name=delmfw"]),
         (["pace=asap"], ["pace is asap", "delays.0", "pace=250ms"]),

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import yaml
+from idx_files import write_idx
 
 from edgefw.cli import main
-from edgefw.problem.idx import write_idx
 from edgefw.scenario.load import load, names
 
 if TYPE_CHECKING:
@@ -88,8 +88,11 @@ def test_a_fetch_of_what_is_there_says_where(
 def test_the_ready_made_scenarios_are_listed_with_what_they_are_about(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["scenarios", "list"]) == 0
+    assert main(["scenarios"]) == 0
     out = capsys.readouterr().out
+    assert main(["scenarios", "list"]) == 0
+    assert capsys.readouterr().out == out
+    assert "watch the queues, which grow" in out
     for name in names():
         assert f" {name} " in out
     assert "Eight devices on a ring" in out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from admin_stand_in import AGENTS, Served, fault_view, served
+from rich.console import Console
 from waiting import PATIENCE, until
 
+from edgefw import terminal
 from edgefw.cli import main
 from edgefw.commands import admin_client
 from edgefw.delays.manual import clocks_of
@@ -450,3 +453,18 @@ def test_a_stream_that_breaks_is_taken_up_again_for_a_while(
         next(admin.events(None))
     alone = clock.pauses[2:]  # since the last stream ended
     assert sum(alone[:-1]) <= admin_client.PATIENCE < sum(alone)
+
+
+def test_a_person_is_told_which_run_it_was(endpoint: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at = Console(file=io.StringIO(), force_terminal=True, width=200, color_system=None)
+    monkeypatch.setattr(terminal, "err", looked_at)
+    assert main(["delay", "set", "3", "750ms"]) == 0
+    assert isinstance(looked_at.file, io.StringIO)
+    assert looked_at.file.getvalue() == f"run small-1 at {endpoint.url}\n"
+
+
+def test_by_the_wall_clock_for_how_long_has_a_unit(endpoint: Served, delay: Run, refused: Run) -> None:
+    said = refused(2, "set", "3", "1s", "--for", "30")
+    assert "write a time, such as 750ms or 2s, or rounds ('30 rounds')" in said
+    assert "duration=30 rounds" in delay("set", "3", "1s", "--for", "30 rounds")
+    assert faults(endpoint)[0]["duration"] == "30 rounds"

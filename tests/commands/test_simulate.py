@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from idx_files import write_idx
 
 from edgefw.cli import main
 from edgefw.errors import EdgefwError
 from edgefw.experiments import runner
-from edgefw.problem.idx import write_idx
 from edgefw.records import DATABASE, SCENARIO, SUMMARY, RunFolder
 from edgefw.scenario.load import load
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SMALL = ("--set", "data.source=synthetic", "--set", "data.samples=400", "--set", "algorithm.stop_after=6")
 PROMISED = {  # by the documentation of summary.json
@@ -142,7 +143,7 @@ def test_runs_of_the_same_second_do_not_meet(capsys: pytest.CaptureFixture[str],
 def test_without_regret_nothing_is_solved(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(runner, "comparator")
+    monkeypatch.delattr(runner, "best_point")
     said = run(capsys, "--no-regret")
     assert said["network_regret"] is said["comparator_loss"] is said["comparator_gap"] is None
     assert said["total_loss"] > 0
@@ -201,9 +202,55 @@ def test_seeds_that_were_finished_stay_when_a_later_one_fails(
         main(["simulate", "default", *SMALL, "--no-regret", "--seeds", "3", "--jobs", "1", "--out", "x"])
         == 130
     )
-    assert capsys.readouterr().err == "edgefw: interrupted\n"
+    said = "1 of 3 seeds are in x: the same command with --out x goes on from there\n"
+    assert capsys.readouterr().err == f"{said}edgefw: interrupted\n"
     assert [path.name for path in (tmp_path / "here" / "x").iterdir()] == ["seed-7"]
     assert (tmp_path / "here" / "x" / "seed-7" / SUMMARY).exists()
+
+
+KILLED = """
+import os, signal, sys
+from edgefw.cli import main
+from edgefw.experiments import runner
+real = runner.summarise
+def killed(setup, outcome, found):
+    if outcome.scenario.seed == 8:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(setup, outcome, found)
+runner.summarise = killed
+main(sys.argv[1:])
+"""
+
+
+def test_seeds_are_written_as_they_end_and_a_killed_run_is_taken_up_again(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ["simulate", "default", *SMALL, "--no-regret", "--seeds", "3", "--jobs", "1", "--out", "x"]
+    ended = subprocess.run([sys.executable, "-c", KILLED, *words], check=False, timeout=120)
+    assert ended.returncode == -signal.SIGKILL
+    folders = {seed: tmp_path / "here" / "x" / f"seed-{seed}" for seed in (7, 8, 9)}
+    assert [seed for seed, folder in folders.items() if (folder / SUMMARY).exists()] == [7]
+    written = (folders[7] / SUMMARY).read_bytes()
+    assert main([*words, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == "1 of 3 seeds were there already\n"
+    assert (folders[7] / SUMMARY).read_bytes() == written  # it was not run again
+    assert [each["seed"] for each in json.loads(out)] == [7, 8, 9]
+    assert main(["simulate", "default", *SMALL, "--no-regret", "--set", "seed=8", "--out", "alone"]) == 0
+    assert RunFolder(folders[8]).rows() == RunFolder(Path("alone")).rows()
+
+
+def test_seeds_of_another_scenario_are_left_alone_and_those_without_regret_are_run_once_more(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    seeds = ["--seeds", "2", "--jobs", "1", "--out", "x"]
+    assert main(["simulate", "default", *SMALL, "--no-regret", *seeds]) == 0
+    assert main(["simulate", "default", *SMALL, "--set", "algorithm.rate=0.5", *seeds]) == 2
+    assert "x/seed-7 holds a run of another scenario" in capsys.readouterr().err
+    assert main(["simulate", "default", *SMALL, *seeds, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert all(each["network_regret"] is not None for each in json.loads(out))
 
 
 def test_seeds_end_where_numbers_do(capsys: pytest.CaptureFixture[str]) -> None:

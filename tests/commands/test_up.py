@@ -18,7 +18,10 @@ import pytest
 from living import alive
 from waiting import PATIENCE, until
 
+from edgefw.local.emulation import delay_hint
+from edgefw.local.ports import Places
 from edgefw.records import AgentSummary, Summary
+from edgefw.services.config import Place
 
 STAND_IN = Path(__file__).parents[1] / "support" / "stand_in.py"
 SUMMARY = Summary(
@@ -40,15 +43,20 @@ SUMMARY = Summary(
     unused=0,
     messages=10,
     bytes=100,
+    wire_bytes=50,
     wall_seconds=1.0,
+    pace_asked=0.25,
+    pace_reached=0.25,
+    pace_kept=True,
+    missed_ticks=0,
     per_agent=(AgentSummary(0, 12.34, None, 5), AgentSummary(1, 11.0, None, 5)),
 )
 DRIVER = """
 import sys
 from edgefw import cli
-from edgefw.commands import up
-from edgefw.services.network.processes import Processes
-from edgefw.services.network.supervisor import Command
+from edgefw.local import emulation
+from edgefw.local.processes import Processes
+from edgefw.local.supervisor import Command
 
 TRAITS = {traits!r}
 
@@ -61,7 +69,7 @@ def processes(path, places, *, stay, memory):
     broker = stand_in("broker", places.broker, stay, lasting=True)
     return Processes(stand_in("observer", places.observer, stay), broker, agents)
 
-up.processes = processes
+emulation.processes = processes
 sys.exit(cli.main({arguments!r}))
 """
 
@@ -282,3 +290,12 @@ def test_a_scenario_that_cannot_be_emulated_makes_no_folder(up: Up) -> None:
     assert up.end() == 2
     assert "float32" in up.err()
     assert not (up.path / "run").exists()
+
+
+def test_a_run_beside_another_says_the_whole_command_that_reaches_it() -> None:
+    place = Place("127.0.0.1", 1, 2)
+    assert "edgefw delay set 3 750ms, or http://127.0.0.1:7070/docs" in delay_hint(
+        Places(place, place, (), 7070)
+    )
+    beside = delay_hint(Places(place, place, (), 40123))
+    assert "edgefw delay set 3 750ms --admin 127.0.0.1:40123, or" in beside

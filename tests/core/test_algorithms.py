@@ -3,42 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 import tiny
 
+from edgefw.checks.algorithm import CHECKS, Subject
 from edgefw.core.agent import ALGORITHMS, make_agent
 from edgefw.core.messages import Play
 from edgefw.errors import InputError
-from edgefw.problem.feasible import NAMES as SETS
 from edgefw.problem.feasible import make_set
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-@pytest.mark.parametrize("feasible", SETS)
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", ALGORITHMS)
-@pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_every_play_is_in_the_set(name: str, feasible: str, precision: str) -> None:
-    setup = tiny.setup(
-        agents=4 if ALGORITHMS[name].distributed else 1,
-        precision=precision,
-        problem={"set": feasible},
-        algorithm={"name": name},
-        delays=tiny.DELAYS["uniform"] if ALGORITHMS[name].under_delay is None else [],
-    )
-    agents = setup.agents()
-    rounds = list(tiny.plays(setup, agents))
-    asked = ALGORITHMS[name].queries(len(setup.steps))
-    for t, played in enumerate(rounds, start=1):
-        assert [play.t for play in played] == [t] * setup.n
-        assert [len(play.queries) for play in played] == [asked] * setup.n
-        points = np.stack([[play.point, *play.queries] for play in played])
-        assert points.dtype == np.dtype(precision)
-        assert setup.feasible.contains(points).all()
-    assert not np.array_equal(rounds[-1][0].point, rounds[0][0].point)
-    in_time = np.arange(1, setup.rounds + 1) + setup.delays - 1 < setup.rounds  # update T was not run
-    assert [agent.applied for agent in agents] == in_time.sum(axis=1).tolist()
+def test_it_passes_what_is_asked_of_every_algorithm(name: str, check: Callable[[Subject, int], None]) -> None:
+    check(Subject(name, {}), 5)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -15,7 +15,6 @@ from edgefw.core.agent import make_agent
 from edgefw.core.messages import observe
 from edgefw.delays.book import ArrivalBook
 from edgefw.errors import FrameError
-from edgefw.scenario.setup import with_delays
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +36,7 @@ def alone(name: str, delays: NDArray[np.int64] | None = None, **options: Any) ->
     problem = {key: value for key, value in options.items() if key in {"set", "loss"}}
     algorithm = {key: value for key, value in options.items() if key not in problem}
     setup = tiny.setup(agents=1, rounds=ROUNDS, problem=problem, algorithm={"name": name, **algorithm})
-    return setup if delays is None else with_delays(setup, delays[None])
+    return setup if delays is None else replace(setup, delays=delays[None])
 
 
 def played(setup: Setup) -> Points:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import tiny
 from hypothesis import given, settings
 
 from edgefw.delays.book import ArrivalBook
-from edgefw.scenario.setup import with_delays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +52,7 @@ def test_on_other_sets(feasible: str) -> None:
 @given(tiny.delay_tables(1, 12))
 def test_one_agent_is_dgd(delays: NDArray[np.int64]) -> None:
     one, other = (
-        tiny.points(with_delays(tiny.setup(agents=1, rounds=12, algorithm={"name": name}), delays))
+        tiny.points(replace(tiny.setup(agents=1, rounds=12, algorithm={"name": name}), delays=delays))
         for name in ("distributed-dgd", "dgd")
     )
     np.testing.assert_allclose(one, other, rtol=0, atol=CLOSE)

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 import tiny
@@ -12,13 +9,10 @@ from hypothesis import strategies as st
 from edgefw.core.schedule import (
     experiment_rate,
     experiment_steps,
-    regret_bound_centralized,
-    regret_bound_distributed,
     sub_iterations,
     theorem_rate,
     theorem_steps,
 )
-from edgefw.problem.graph import k0, second_eigenvalue
 
 
 @settings(deadline=None, max_examples=200)
@@ -53,44 +47,6 @@ def test_rates() -> None:
     assert experiment_rate(100) == pytest.approx(0.1)
     assert experiment_rate(100, max_delay=25) == pytest.approx(0.02)
     assert theorem_rate(G=2.0, B=25.0) == pytest.approx(0.1)
-
-
-@dataclass(frozen=True)
-class _Constants:
-    G: float = 2.0
-    beta: float = 1.0
-    D: float = 3.0
-    T: int = 16
-    B: float = 25.0
-    dim: int = 4
-
-
-def test_the_bounds_are_the_theorems_formulas() -> None:
-    c = _Constants()
-    A, root_T, root_B = 3.0, 4.0, 5.0
-    zeta = 1 / (c.G * root_B)
-    ftpl = zeta * c.D * c.G**2 * c.T + math.sqrt(c.dim) * c.D / zeta
-    lone = 2 * c.beta * A * c.D**2 * root_T + 3 * (A + 1) * (c.D * c.G * root_B + ftpl)
-    assert regret_bound_centralized(**vars(c)) == pytest.approx(lone)
-    n, eigenvalue, k_0 = 9, 0.5, 2
-    C_d = k_0 * math.sqrt(n) * c.D
-    drift = 2 * math.sqrt(n) * c.D * c.G * (0.5 / 0.5 + 1) * root_B
-    networked = (c.G * C_d + 2 * c.beta * A * c.D**2) * root_T + 3 * (A + 1) * (drift + ftpl)
-    bound = regret_bound_distributed(**vars(c), n=n, eigenvalue=eigenvalue, k0=k_0)
-    assert bound == pytest.approx(networked)
-
-
-@pytest.mark.parametrize("topology", tiny.TOPOLOGIES)
-def test_the_bounds_of_a_setup_are_positive_and_finite(topology: str) -> None:
-    setup = tiny.setup(network=tiny.TOPOLOGIES[topology], delays=tiny.DELAYS["uniform"])
-    G, beta = setup.constants
-    D, T, B = setup.feasible.diameter, setup.rounds, float(setup.total_delay.mean())
-    dim, eigenvalue = setup.feasible.size, second_eigenvalue(setup.W)
-    lone = regret_bound_centralized(G=G, beta=beta, D=D, T=T, B=B, dim=dim)
-    networked = regret_bound_distributed(
-        G=G, beta=beta, D=D, T=T, B=B, dim=dim, n=setup.n, eigenvalue=eigenvalue, k0=k0(setup.W)
-    )
-    assert 0 < lone < networked < math.inf
 
 
 def test_a_setup_takes_its_schedule_and_rate_from_here() -> None:

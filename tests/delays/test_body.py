@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgefw.delays.body import fault_body, read_fault
-from edgefw.delays.entry import Entry
+from edgefw.delays.entry import PlanEntry
 from edgefw.errors import InputError
 from edgefw.scenario.load import names, validate
 from edgefw.scenario.plan import scenario_plan
@@ -66,7 +66,7 @@ def test_the_two_forms_mean_the_same_and_what_is_shown_is_read_back(
         attributes = {**attributes, "share": 0.5}
     nested = read_fault({"type": type_, "attributes": attributes, **common}, rules())
     assert read_fault({"type": type_, **attributes, **common}, rules()) == nested
-    shown = fault_body(Entry(None, "x", nested.fault, 0))
+    shown = fault_body(PlanEntry(None, "x", nested.fault, 0))
     assert read_fault(shown, rules()).fault == nested.fault
     assert shown["apply_to"] == nested.fault.acts_on
 
@@ -166,8 +166,12 @@ def test_the_rounds_clock_has_its_own_rules(body: Any, field: str) -> None:
 
 
 def test_rounds_are_no_time_where_they_have_no_length() -> None:
-    fault = {"type": "drop", "duration": 5}
+    fault = {"type": "drop", "duration": "5 rounds"}
     assert read_fault(fault, rules()).fault.duration == 5
+    with pytest.raises(
+        InputError, match=r"^duration is 5, which has no unit.* \(5s\) or rounds \(5 rounds\)"
+    ):
+        read_fault({**fault, "duration": 5}, rules())
     with pytest.raises(InputError, match="no fixed length") as caught:
         read_fault(fault, rules(round_seconds=None))
     assert caught.value.field == "duration"

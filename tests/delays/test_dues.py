@@ -12,18 +12,18 @@ from delay_plans import on as on_link
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from edgefw.delays.acting import ALWAYS, OnLink
 from edgefw.delays.adversary import Adversary
 from edgefw.delays.blackout import Blackout
 from edgefw.delays.drop import Drop
-from edgefw.delays.dues import Batch, Dues, round_dues, steady_due, wall_dues
+from edgefw.delays.dues import Dues, Messages, round_dues, steady_due, wall_dues
 from edgefw.delays.latency import Latency
+from edgefw.delays.on_link import ALWAYS, OnLink
 from edgefw.delays.ramp import Ramp
 from edgefw.delays.units import NEVER, format_duration
 
 if TYPE_CHECKING:
-    from edgefw.delays.acting import Span
     from edgefw.delays.fault import Fault, Window
+    from edgefw.delays.on_link import Span
 
 PACE, START, T = 0.25, 1024.0, 20
 WALL, COUNTED_RULES = rules(rounds=T, pace=PACE), rules(rounds=T)
@@ -93,15 +93,15 @@ def placed(each: Fault, span: Span, salt: int, window: Window | None) -> OnLink:
 LINKS = st.lists(st.builds(placed, FAULTS, SPANS, st.integers(0, 9), WINDOWS), max_size=4)
 
 
-def batch(rounds: list[int], accepted: list[float], ranks: list[float] | None = None) -> Batch:
+def batch(rounds: list[int], accepted: list[float], ranks: list[float] | None = None) -> Messages:
     some = [0.0] * len(rounds) if ranks is None else ranks
-    return Batch(np.array(rounds, dtype=np.int64), np.array(accepted, dtype=np.float64), np.array(some))
+    return Messages(np.array(rounds, dtype=np.int64), np.array(accepted, dtype=np.float64), np.array(some))
 
 
 def dues(
     own: list[OnLink],
     later: list[OnLink],
-    feedback: Batch,
+    feedback: Messages,
     *,
     now: float = START,
     ended: bool = False,
@@ -128,13 +128,13 @@ FEEDBACK = st.lists(
 @settings(deadline=None, max_examples=150)
 @given(LINKS, LINKS, FEEDBACK, st.integers(0, 64), st.sampled_from(["running", "ended"]))
 def test_many_at_once_are_each_alone(
-    own: list[OnLink], later: list[OnLink], feedback: Batch, tick: int, phase: str
+    own: list[OnLink], later: list[OnLink], feedback: Messages, tick: int, phase: str
 ) -> None:
     now, ended = START + tick / 8, phase == "ended"
     whole = dues(own, later, feedback, now=now, ended=ended)
     for k in range(len(feedback.rounds)):
         here = slice(k, k + 1)
-        one = Batch(feedback.rounds[here], feedback.accepted[here], feedback.ranks[here])
+        one = Messages(feedback.rounds[here], feedback.accepted[here], np.asarray(feedback.ranks)[here])
         alone = dues(own, later, one, now=now, ended=ended)
         assert (alone.due[0], alone.dropped[0]) == (whole.due[k], whole.dropped[k])
 
@@ -142,7 +142,7 @@ def test_many_at_once_are_each_alone(
 @settings(deadline=None, max_examples=150)
 @given(LINKS, LINKS, FEEDBACK, st.integers(0, 64), st.sampled_from(["running", "ended"]))
 def test_nothing_is_due_before_it_is_accepted_nor_inside_a_blackout(
-    own: list[OnLink], later: list[OnLink], feedback: Batch, tick: int, phase: str
+    own: list[OnLink], later: list[OnLink], feedback: Messages, tick: int, phase: str
 ) -> None:
     now = START + tick / 8
     found = dues(own, later, feedback, now=now, ended=phase == "ended")
@@ -166,7 +166,7 @@ def reference(own: list[OnLink], s: int, accepted: float) -> float:
     late = 0.0
     for each in acting:
         if isinstance(each.fault, Latency):
-            late += float(each.fault.amount.values(each.stream, range(s, s + 1))[0])
+            late += float(each.fault.values(each.draws, range(s, s + 1))[0])
         if isinstance(each.fault, Ramp):
             late += float(each.fault.level(np.array([accepted - each.span[0]]))[0])
     due = accepted + late
@@ -180,7 +180,7 @@ def reference(own: list[OnLink], s: int, accepted: float) -> float:
 
 @settings(deadline=None, max_examples=200)
 @given(LINKS, FEEDBACK)
-def test_it_is_the_sum_then_the_blackouts(own: list[OnLink], feedback: Batch) -> None:
+def test_it_is_the_sum_then_the_blackouts(own: list[OnLink], feedback: Messages) -> None:
     own = [each for each in own if not isinstance(each.fault, Adversary)]
     expected = [
         reference(own, int(s), float(a)) for s, a in zip(feedback.rounds, feedback.accepted, strict=True)
@@ -215,7 +215,7 @@ def test_on_the_tick_of_the_pace_it_is_the_plan_in_rounds(faults: list[Fault], s
 
 @settings(deadline=None, max_examples=150)
 @given(st.lists(st.builds(placed, LATENCIES, SPANS, st.integers(0, 9), WINDOWS), max_size=3), FEEDBACK)
-def test_the_short_way_for_what_is_steady_gives_the_same(own: list[OnLink], feedback: Batch) -> None:
+def test_the_short_way_for_what_is_steady_gives_the_same(own: list[OnLink], feedback: Messages) -> None:
     whole = dues(own, [], feedback).due.tolist()
     rows = zip(feedback.rounds.tolist(), feedback.accepted.tolist(), strict=True)
     assert [steady_due(own, [], s, accepted) for s, accepted in rows] == whole

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from edgefw.delays import edits
 from edgefw.delays.body import read_fault
-from edgefw.delays.entry import Entry
+from edgefw.delays.entry import PlanEntry
 from edgefw.delays.plan import MOST_FAULTS, Plan
-from edgefw.delays.refusals import ExistsError, UnknownError
-from edgefw.errors import EdgefwError, InputError
+from edgefw.errors import EdgefwError, ExistsError, InputError, UnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +65,7 @@ def test_draws_are_told_apart_by_name_or_by_a_seed() -> None:
 
 
 def test_a_scenarios_fault_keeps_its_draws_when_it_is_changed_or_replaced() -> None:
-    plan = Plan(rules(), 1, (Entry(None, "delays-0", posted(SLOW).fault, salt=1),))
+    plan = Plan(rules(), 1, (PlanEntry(None, "delays-0", posted(SLOW).fault, salt=1),))
     changed = edits.change(plan, moment(), None, "delays-0", {"latency": "5s"})
     assert (changed.entries[0].salt, changed.entries[0].since) == (1, None)
     replaced = edits.replace(
@@ -95,7 +94,7 @@ def test_a_duration_that_is_given_counts_from_then_any_other_goes_on() -> None:
     assert since({"latency": "2s"}) == 100.0
     assert since({"duration": "40s"}) == 120.0
     assert since({"duration": "30s"}) == 120.0
-    assert since({"duration": 30}) == 120.0  # rounds: not the same, though 30 == 30.0
+    assert since({"duration": "30 rounds"}) == 120.0  # rounds: not the same, though 30 == 30.0
     assert since({"duration": None}) == 100.0
     assert since({"at": "60s"}) is None
     timed = edits.change(plan, moment(), None, "a", {"at": "60s"})
@@ -162,13 +161,11 @@ def test_what_is_not_there_is_unknown_and_what_is_there_exists() -> None:
             edit()
     with pytest.raises(ExistsError, match="'a' already"):
         added(plan, SLOW, agent=3, name="a")
-    with pytest.raises(InputError, match="cannot name"):
-        added(plan, SLOW, name="a/b")
 
 
 def test_a_plan_has_a_limit() -> None:
     drop = posted({"type": "drop"}).fault
-    entries = tuple(Entry(None, f"x{i}", drop, 0) for i in range(MOST_FAULTS))
+    entries = tuple(PlanEntry(None, f"x{i}", drop, 0) for i in range(MOST_FAULTS))
     full = Plan(rules(), 1, entries)
     with pytest.raises(ExistsError, match="1000 faults"):
         added(full, {"type": "drop"})
@@ -190,7 +187,7 @@ def test_replacing_keeps_what_is_the_same_and_names_the_rest() -> None:
 
 
 def test_replacing_by_what_is_there_leaves_it_alone_whatever_was_worked_out_from_it() -> None:
-    plan = Plan(rules(), 1, (Entry(None, "a", fault("latency", latency="1s", jitter="1s"), salt=1),))
+    plan = Plan(rules(), 1, (PlanEntry(None, "a", fault("latency", latency="1s", jitter="1s"), salt=1),))
     again = posted({"type": "latency", "latency": "1s", "jitter": "1s", "name": "a"})
     assert edits.replace(plan, moment(), [again]) is plan
     plan.own(0, 100.0)[0].added(1)

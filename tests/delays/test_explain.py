@@ -104,7 +104,7 @@ MISTAKES = [
     ("delays: [{type: adversary}]", "delays.0.strategy is missing: type adversary needs it"),
     ("delays: [{type: drop, agents: {}}]", "delays.0.agents.draw is missing: delays.0.agents needs it"),
     ("events: [{type: ramp, at: 3}]", "events.0.start is missing: type ramp needs it (and 3 more)"),
-    ("events: [{type: drop}]", "events.0.at is missing: say when the event begins, as a round (200) or"),
+    ("events: [{type: drop}]", "events.0.at is missing: say when the event begins, as a time (90s) or a"),
     # what does not go together
     (
         "algorithm: {name: dofw}",
@@ -153,15 +153,23 @@ MISTAKES = [
     ),
     ("delays: [{type: drop, name: 5}]", "delays.0.name is 5: it must be text, in quotes if it looks like a"),
     (
+        "events: [{type: drop, at: 30}]",
+        "events.0.at is 30, which has no unit, and clock is wall: write a time (30s) or rounds (30 rounds)",
+    ),
+    (
+        "delays: [{type: drop, duration: 4}]",
+        "delays.0.duration is 4, which has no unit, and clock is wall: write a time (4s) or rounds",
+    ),
+    (
         "delays: [{type: drop, apply_to: old}]",
         "delays.0.apply_to: unknown apply_to 'old': valid: new, pending",
     ),
     (
-        "delays: [{type: drop, apply_to: pending, at: 5}]",
+        "delays: [{type: drop, apply_to: pending, at: 5 rounds}]",
         "delays.0.at is 5 rounds, and what applies to pending feedback counts time by the wall clock: write",
     ),
     (
-        "delays: [{type: drop, apply_to: pending, duration: 5}]",
+        "delays: [{type: drop, apply_to: pending, duration: 5 rounds}]",
         "delays.0.duration is 5 rounds, and what applies to pending feedback counts time by the wall clock",
     ),
     (

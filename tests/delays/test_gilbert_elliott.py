@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgefw.delays import gilbert_elliott
-from edgefw.delays.draws import Stream
+from edgefw.delays.draws import Draws
 from edgefw.delays.fault import Seen
 from edgefw.delays.gilbert_elliott import GilbertElliott
 
@@ -25,14 +25,14 @@ def link(p: float, r: float, **fields: Any) -> GilbertElliott:
 
 
 def states(made: GilbertElliott, rounds: Any, salt: int = 0) -> list[bool]:
-    stream = Stream(7, (3,), salt)
+    stream = Draws(7, (3,), salt)
     found: list[bool] = made.is_bad(Seen(rounds, np.zeros(len(rounds)), None, stream)).tolist()
     return found
 
 
 def chain(p: float, r: float, last: int, salt: int) -> list[bool]:
     """Return the states of rounds 1 to `last`, each from the one before it."""
-    u = Stream(7, (3,), salt).amounts(range(last + 1))
+    u = Draws(7, (3,), salt).amounts(range(last + 1))
     bad, found = bool(u[0] * (p + r) < p), []
     for each in u[1:]:
         bad = bool(each < (1 - r if bad else p))
@@ -88,7 +88,7 @@ def test_a_message_has_the_delay_of_the_state_in_its_round() -> None:
         (link(0.3, 0.3, good="100ms", bad="2s"), rules(rounds=200, pace=0.25), (1, 9)),
     ):
         plan = plan_of(given_rules, made, salts=(5,))
-        stream = Stream(0, (0,), 5)
+        stream = Draws(0, (0,), 5)
         bad = made.is_bad(Seen(range(1, 201), np.zeros(200), None, stream))
         assert plan.table()[0].tolist() == np.where(bad, levels[1], levels[0]).tolist()
         assert plan.declared(0) == 9

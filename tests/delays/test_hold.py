@@ -237,7 +237,7 @@ def test_until_the_end_comes_with_the_last_round() -> None:
 
 
 def test_until_the_end_comes_also_where_the_last_round_is_dropped() -> None:
-    last = {"type": "drop", "at": ROUNDS, "duration": 1}
+    last = {"type": "drop", "at": f"{ROUNDS} rounds", "duration": "1 rounds"}
     hold = wall({"type": "adversary", "strategy": "until_end"}, last)
     put(hold, 1)
     assert hold.submit(0, ROUNDS, b"x", 1.0, 7.0).dropped

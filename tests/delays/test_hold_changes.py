@@ -21,8 +21,7 @@ from loopback_broker import scenario
 
 from edgefw.delays import edits
 from edgefw.delays.body import read_fault
-from edgefw.delays.refusals import ExistsError, UnknownError
-from edgefw.errors import WireError
+from edgefw.errors import ExistsError, UnknownError, WireError
 
 if TYPE_CHECKING:
     from edgefw.delays.plan import Moment, Plan

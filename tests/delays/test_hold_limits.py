@@ -7,7 +7,7 @@ from small_holds import DROPS, by_rounds, fault, payload, put, put_in_force, wal
 
 from edgefw.delays.edits import add, reset
 from edgefw.delays.hold import Taken
-from edgefw.delays.limits import Limits
+from edgefw.delays.limits import Capacity
 from edgefw.errors import WireError
 
 
@@ -40,13 +40,13 @@ def test_what_was_delivered_and_then_withdrawn_may_be_acknowledged() -> None:
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        (Limits(2, 99, 999), "the link of agent 0 is full: 2 feedbacks are pending"),
-        (Limits(99, 4, 999), "the broker is full: 4 feedbacks are pending"),
-        (Limits(99, 99, 29), "the broker is full: 24 bytes are held"),
+        (Capacity(2, 99, 999), "the link of agent 0 is full: 2 feedbacks are pending"),
+        (Capacity(99, 4, 999), "the broker is full: 4 feedbacks are pending"),
+        (Capacity(99, 99, 29), "the broker is full: 24 bytes are held"),
     ],
 )
 def test_a_full_broker_refuses_keeps_what_it_has_and_has_room_again_after_a_release(
-    limits: Limits, words: str
+    limits: Capacity, words: str
 ) -> None:
     hold = wall({"type": "latency", "latency": "5s"}, limits=limits)
     for s in (1, 2):
@@ -65,7 +65,7 @@ def test_a_full_broker_refuses_keeps_what_it_has_and_has_room_again_after_a_rele
 
 
 def test_what_nobody_acknowledges_takes_memory_and_no_other_room() -> None:
-    hold = wall(limits=Limits(1, 1, 12))
+    hold = wall(limits=Capacity(1, 1, 12))
     for s in (1, 2):
         put(hold, s)
         hold.release(0.0)
@@ -79,7 +79,7 @@ def test_what_nobody_acknowledges_takes_memory_and_no_other_room() -> None:
 
 
 def test_there_is_room_again_when_feedback_is_dropped_or_withdrawn() -> None:
-    hold = wall({"type": "latency", "latency": "5s"}, limits=Limits(1, 99, 999))
+    hold = wall({"type": "latency", "latency": "5s"}, limits=Capacity(1, 99, 999))
     put(hold, 1)
     with pytest.raises(WireError, match="is full"):
         put(hold, 2)
@@ -93,7 +93,7 @@ def test_there_is_room_again_when_feedback_is_dropped_or_withdrawn() -> None:
 
 
 def test_by_rounds_there_is_room_again_when_a_round_has_been_collected() -> None:
-    hold = by_rounds({"type": "rounds", "rounds": 2}, limits=Limits(2, 2, 999))
+    hold = by_rounds({"type": "rounds", "rounds": 2}, limits=Capacity(2, 2, 999))
     put(hold, 1)
     hold.collect(0, 1)
     put(hold, 2)

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 from work import steps
 
-from edgefw.delays.acting import ALWAYS
 from edgefw.delays.blackout import Blackout
-from edgefw.delays.dues import Batch, round_dues, wall_dues
-from edgefw.delays.entry import Entry
+from edgefw.delays.dues import Messages, round_dues, wall_dues
+from edgefw.delays.entry import PlanEntry
 from edgefw.delays.fault import Rules
 from edgefw.delays.latency import Latency
 from edgefw.delays.link_id import feedback_links
+from edgefw.delays.on_link import ALWAYS
 from edgefw.delays.plan import Moment, Plan, plan_from_json, plan_to_json
 from edgefw.delays.registry import AnyFault
 from edgefw.errors import DataError, InputError
@@ -32,12 +32,12 @@ SECOND: dict[str, Any] = {"type": "latency", "latency": "1s"}
 START = 100.0
 
 
-def entry(name: str = "it", agent: int | None = None, **rest: Any) -> Entry:
+def entry(name: str = "it", agent: int | None = None, **rest: Any) -> PlanEntry:
     timing = {key: rest.pop(key) for key in ("since", "since_rounds", "salt") if key in rest}
-    return Entry(agent, name, READ.validate_python(rest), **{"salt": 3, **timing})
+    return PlanEntry(agent, name, READ.validate_python(rest), **{"salt": 3, **timing})
 
 
-def plan(*entries: Entry, rules: Rules = WALL, disabled: tuple[int, ...] = ()) -> Plan:
+def plan(*entries: PlanEntry, rules: Rules = WALL, disabled: tuple[int, ...] = ()) -> Plan:
     return Plan(rules, 1, entries, frozenset(disabled))
 
 
@@ -47,7 +47,7 @@ def spans(made: Plan, agent: int = 0, start: float | None = START) -> list[tuple
 
 def test_an_entry_has_its_name_and_agents_to_itself() -> None:
     fault = READ.validate_python({"type": "drop", "agents": [1], "name": "other"})
-    made = Entry(2, "slow", fault, 3)
+    made = PlanEntry(2, "slow", fault, 3)
     assert (made.key, made.fault.agents, made.fault.name) == ((2, "slow"), "all", None)
     assert [made.concerns(agent) for agent in range(3)] == [False, False, True]
     assert entry(type="drop").concerns(1)
@@ -74,7 +74,7 @@ def test_a_disabled_link_holds_everything_without_end() -> None:
         assert made.later(0, START) == ()
         (outage,) = made.later(1, START)
         assert (type(outage.fault), outage.span) == (Blackout, ALWAYS)
-        batch = Batch(np.array([1]), np.array([START]), np.array([0.0]))
+        batch = Messages(np.array([1]), np.array([START]), np.array([0.0]))
         found = wall_dues((), made.later(1, START), batch, rules, now=START, start=START, ended=False)
         if rules is ROUNDS:
             found = round_dues((), made.later(1, None), batch, rules)
@@ -169,7 +169,7 @@ def test_an_entry_in_rounds_is_over_when_every_link_has_passed_it() -> None:
 
 def test_the_end_of_a_blackout_in_rounds_changes_no_arrival() -> None:
     held = plan(entry(type="blackout", at=5, duration=4), rules=ROUNDS)
-    batch = Batch(np.array([6, 7, 9]), np.zeros(3), np.zeros(3))
+    batch = Messages(np.array([6, 7, 9]), np.zeros(3), np.zeros(3))
     during = round_dues((), held.later(0, None), batch, ROUNDS)
     assert not held.over(Moment(0.0, (8, 8, 8)), None)
     assert held.over(Moment(0.0, (9, 9, 9)), None)
@@ -230,7 +230,7 @@ BODIES = st.one_of(
     ),
 )
 ENTRIES = st.builds(
-    Entry,
+    PlanEntry,
     st.none() | st.integers(0, 2),
     st.from_regex("[A-Za-z0-9][A-Za-z0-9._-]{0,9}", fullmatch=True),
     BODIES.map(READ.validate_python),
@@ -323,3 +323,19 @@ def test_a_fault_is_written_once_for_all_versions_of_a_plan() -> None:
     changed = dataclasses.replace(made, version=2)
     assert steps(lambda: plan_to_json(changed, int)) < first / 10
     assert plan_from_json(plan_to_json(changed, int), WALL, float).entries == made.entries
+
+
+def test_what_begins_or_ends_touches_the_links_whose_pending_feedback_it_acts_on() -> None:
+    made = plan(
+        entry("a", **SECOND, at="10s", duration="5s"),  # new feedback alone
+        entry("b", 1, **SECOND, at="20s", duration="5s", apply_to="pending"),
+        entry("c", type="blackout", at="30s"),
+    )
+
+    def touched(before: float, now: float, start: float | None = START) -> list[int]:
+        return made.touched(START + before, START + now, start)
+
+    assert [touched(9, 16), touched(19, 20), touched(20, 24), touched(20, 25)] == [[], [1], [], [1]]
+    assert [touched(25, 29), touched(29, 30), touched(19, 30)] == [[], [0, 1, 2], [0, 1, 2]]
+    assert touched(0, 99, None) == []
+    assert plan(disabled=(1,)).touched(0, 1e9, START) == []

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from random import Random  # noqa: TC003 - hypothesis reads the annotations
+from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgefw.delays import ranking
 from edgefw.delays.ranking import RANKED, Ranking
+
+if TYPE_CHECKING:
+    from random import Random
 
 NORMS = st.integers(0, 5).map(float)
 

@@ -74,6 +74,9 @@ def test_what_is_no_duration_is_refused_with_how_to_write_one(wrong: object, wor
 def test_rounds_are_whole_numbers_and_times_are_floats() -> None:
     rounds, time = parse_rounds_or_time(200), parse_rounds_or_time("90s")
     assert (rounds, type(rounds)) == (200, int)
+    for worded in ("200 rounds", "200rounds", " 200 round "):
+        assert parse_rounds_or_time(worded) == 200
+        assert isinstance(parse_rounds_or_time(worded), int)
     assert (time, type(time)) == (90.0, float)
 
 

@@ -13,9 +13,9 @@ import yaml
 from engine import ROOT, docker, missing, need_image, python_image
 
 from edgefw.cli import main
-from edgefw.cluster.compose import PYTHON, image, render
+from edgefw.containers.compose import PYTHON, image, render
 from edgefw.scenario.load import load, names, parse
-from edgefw.services.network.prepare import check_emulable
+from edgefw.services.emulable import check_emulable
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from dashboards import FOLDER, dashboards, filled, marks, panels, queries
-from exported import exported
+from exported import TARGET_LABELS, exported
 from grafana_foundation_sdk.models import units
 from promql import reads
 
@@ -51,7 +51,8 @@ def test_a_dashboard_fits_the_published_schema(board: dict[str, Any]) -> None:
     described = copy.deepcopy(board)
     for annotation in described["annotations"]["list"]:
         # The schema knows only Grafana's own annotations: a query on Prometheus has another form.
-        del annotation["target"], annotation["titleFormat"]
+        for field in ("target", "titleFormat", "textFormat", "useValueForTime"):
+            del annotation[field]
     _validate("dashboard", described)
 
 
@@ -86,7 +87,7 @@ def test_the_schema_refuses_what_is_wrong() -> None:
 @each_dashboard
 def test_a_dashboard_has_the_rows_of_the_design(board: dict[str, Any]) -> None:
     rows = [panel["title"] for panel in board["panels"] if panel["type"] == "row"]
-    assert rows == ["Overview", "Learning", "Broker", "Agents", "Runtime"]
+    assert rows == ["Overview", "Learning", "Broker", "Agents", "Faults of the network", "Runtime"]
 
 
 @each_dashboard
@@ -142,13 +143,8 @@ def test_a_panel_asks_the_data_source_of_the_variable(panel: dict[str, Any]) -> 
 def test_counters_are_rated_over_grafanas_interval_and_nothing_else_is(expression: str) -> None:
     for read in reads(filled(expression)):
         if read.name.startswith(("edgefw_", "process_")):
-            taken = {"rate", "increase"} | ({"changes"} if expression in _annotation_expressions() else set())
-            assert (read.function in taken) is read.name.endswith(COUNTER_ENDS), read
+            assert (read.function in {"rate", "increase"}) is read.name.endswith(COUNTER_ENDS), read
     assert expression.count("[") == expression.count("[$__rate_interval]"), "a range of fixed length"
-
-
-def _annotation_expressions() -> set[str]:
-    return {a["target"]["expr"] for board in DASHBOARDS.values() for a in board["annotations"]["list"]}
 
 
 @pytest.mark.parametrize("expression", [*QUERIES, *ANNOTATIONS])
@@ -167,9 +163,41 @@ def test_the_agent_variable_is_read_off_a_series_that_agents_export(board: dict[
 
 
 @each_dashboard
-def test_every_change_of_the_delay_plan_is_marked(board: dict[str, Any]) -> None:
-    marked = [query for _, query in marks(board)]
-    assert [read.name for query in marked for read in reads(query)] == ["edgefw_broker_plan_changes_total"]
+def test_every_change_of_the_delay_plan_is_marked_when_it_was_made_and_says_what_it_was(
+    board: dict[str, Any],
+) -> None:
+    (annotation,) = board["annotations"]["list"]
+    ((_, query),) = marks(board)
+    (read,) = reads(query)
+    assert read.name == "edgefw_broker_plan_changed_timestamp_seconds"
+    assert query.endswith("* 1000"), "Grafana takes it for milliseconds"
+    assert annotation["useValueForTime"] is True
+    named = re.findall(r"{{(\w+)}}", annotation["titleFormat"] + annotation["textFormat"])
+    assert {*named} == exported()[read.name] - TARGET_LABELS
+
+
+@each_dashboard
+def test_the_pace_that_was_asked_for_and_that_is_reached_are_in_one_panel(board: dict[str, Any]) -> None:
+    asked = [query for panel, query in queries(board) if panel["title"] == "Pace asked for and reached"]
+    assert [read.name for query in asked for read in reads(query)] == [
+        "edgefw_network_pace_asked_seconds",
+        "edgefw_network_pace_reached_seconds",
+    ]
+
+
+@each_panel
+def test_a_regret_is_named_for_what_it_is_before_the_end(panel: dict[str, Any]) -> None:
+    shown = {read.name for target in panel["targets"] for read in reads(filled(target["expr"]))}
+    if shown & {"edgefw_agent_regret", "edgefw_network_regret"}:
+        assert panel["title"].endswith(", at least")
+        assert "lower bound" in panel["description"]
+
+
+@each_panel
+def test_a_panel_of_what_a_healthy_run_has_not_says_so(panel: dict[str, Any]) -> None:
+    shown = {read.name for target in panel["targets"] for read in reads(filled(target["expr"]))}
+    if any(name.endswith(("_rejected_total", "_connects_total")) for name in shown):
+        assert "healthy run" in panel["description"]
 
 
 @each_dashboard

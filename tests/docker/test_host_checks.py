@@ -12,8 +12,8 @@ from engine import ROOT, docker, need_image, prometheus_image
 from told_engine import told_engine
 
 from edgefw.cli import main
-from edgefw.cluster import checks
-from edgefw.cluster.compose import GRAFANA, PROMETHEUS, PYTHON, image
+from edgefw.containers import checks
+from edgefw.containers.compose import GRAFANA, PROMETHEUS, PYTHON, image
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -229,7 +229,7 @@ def test_every_problem_is_told_at_once(
 def test_the_engine_of_this_machine(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the stand-in cannot show: a real engine answers such questions in this way."""
     need_image(prometheus_image())
-    taken, *free = _free_ports(3)
+    taken, *free = _free_ports(len(checks.PORTS))
     for variable, port in zip(checks.PORTS, (taken, *free), strict=True):
         monkeypatch.setenv(variable, str(port))
     monkeypatch.setattr(checks, "PROMETHEUS", "edgefw/none:0.0.0")

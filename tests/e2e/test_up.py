@@ -1,41 +1,49 @@
-"""The emulator as its users run it: `edgefw up` with the real services, and what it leaves behind."""
+"""The emulator as its users run it: `edgefw up` with the real services, and what it leaves behind.
+
+Each run is a handful of processes; what is not about processes is in `test_over_memory`.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import signal
+import subprocess
+import sys
 import time
 import urllib.request
 from typing import TYPE_CHECKING
 
 import pytest
+from emulated import Emulated
 from living import alive
+from together import run_together
 from waiting import PATIENCE, until
 
-from edgefw.services.network.scrape import parse
+from edgefw.local.scrape import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     import psutil
-    from emulated import Emulated
+
+    from edgefw.records import PlayRow
 
     Start = Callable[..., Emulated]
 
 pytestmark = pytest.mark.timeout(300)  # a network of processes takes its time, on a busy machine
 TOLERANCE = 1e-3
 AGENT_MEGABYTES = 95
-LONG = {"clock": "wall", "pace": "100ms", "algorithm.horizon": 2000, "algorithm.stop_after": 2000}
-
-
-def _agrees(run: Emulated) -> None:
-    """Hold a run that is over against the simulator and the replay."""
-    ours, simulated = run.summary(), run.simulated()
-    assert ours["rounds"] == simulated["rounds"]
-    assert ours["total_loss"] == pytest.approx(simulated["total_loss"], rel=TOLERANCE)
-    assert ours["total_delay"] == simulated["total_delay"]
-    plays = ours["agents"] * ours["rounds"]
-    assert f"{plays} of {plays} plays are identical" in run.edgefw("verify", str(run.path))
+one_run = pytest.mark.xdist_group("finished run")
+LONG = {
+    "network.agents": 2,
+    "clock": "wall",
+    "pace": "100ms",
+    "algorithm.horizon": 2000,
+    "algorithm.stop_after": 2000,
+    "algorithm.sub_iterations": 3,
+}
 
 
 def _metrics(address: str) -> str:
@@ -54,12 +62,30 @@ def _addresses(run: Emulated) -> dict[str, str]:
     return dict(re.findall(r"^(\S+): (http://127\.0\.0\.1:\d+/metrics)$", run.err(), re.MULTILINE))
 
 
-def test_a_run_by_rounds_agrees_with_simulator_and_replay(start: Start) -> None:
-    run = start(fields={"delays": "[{agents: [1], type: rounds, rounds: 3}]"})
-    run.run()
-    _agrees(run)
-    assert f"{run.summary()['total_loss']:.2f}" in run.out()
-    assert {path.name for path in run.path.iterdir()} == {
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulated]:
+    """Return a run that is over; tests only look at it."""
+    fields = {
+        "delays": "[{agents: [1, 2], type: rounds, rounds: 4, jitter: 3}, {type: drop, probability: 0.2}]",
+        "algorithm.stop_after": 12,
+    }
+    run = Emulated(tmp_path_factory.mktemp("finished"), fields=fields)
+    try:
+        run.run()
+        yield run
+    finally:
+        run.close()
+
+
+@one_run
+def test_a_run_by_rounds_agrees_with_simulator_and_replay(finished: Emulated) -> None:
+    ours, simulated = finished.summary(), finished.simulated()
+    assert ours["rounds"] == simulated["rounds"] == 12
+    assert ours["total_loss"] == pytest.approx(simulated["total_loss"], rel=TOLERANCE)
+    assert ours["total_delay"] == simulated["total_delay"]
+    assert "48 of 48 plays are identical" in finished.edgefw("verify", str(finished.path))
+    assert f"{ours['total_loss']:.2f}" in finished.out()
+    assert {path.name for path in finished.path.iterdir()} == {
         "logs",
         "run.sqlite",
         "scenario.yaml",
@@ -67,79 +93,84 @@ def test_a_run_by_rounds_agrees_with_simulator_and_replay(start: Start) -> None:
     }
 
 
-@pytest.mark.parametrize("topology", ["line", "star", "grid", "complete", "erdos_renyi"])
-def test_every_topology_runs_to_the_end(start: Start, topology: str) -> None:
-    fields: dict[str, object] = {"network.topology": topology, "network.agents": 6}
-    if topology == "erdos_renyi":
-        fields["network.p"] = 0.6
-    run = start(fields=fields)
-    run.run()
-    _agrees(run)
+@one_run
+def test_services_in_one_process_play_what_they_play_in_many(finished: Emulated, tmp_path: Path) -> None:
+    """So what the other tests show over memory holds over gRPC."""
+    together = run_together(tmp_path / "run", str(finished.path / "scenario.yaml"), finished.fields)
+    assert _plays(together.rows()) == _plays(finished.rows())
+    assert len(finished.rows()) == 4 * 12
 
 
-@pytest.mark.parametrize("algorithm", ["delmfw", "mfw", "bold-mfw", "dofw", "dgd"])
-def test_a_lone_learner_runs_too(start: Start, algorithm: str) -> None:
-    run = start(fields={"network.agents": 1, "algorithm.name": algorithm, "problem.batch": 5})
-    run.run()
-    _agrees(run)
+def _plays(rows: list[PlayRow]) -> list[tuple[object, ...]]:
+    return [(row.round, row.agent, row.hash, row.arrivals, row.local_loss, row.global_loss) for row in rows]
 
 
-def test_the_other_distributed_algorithm_runs_too(start: Start) -> None:
-    run = start(fields={"algorithm.name": "distributed-dgd"})
-    run.run()
-    _agrees(run)
+@one_run
+def test_a_second_run_does_not_go_into_the_same_folder(finished: Emulated) -> None:
+    before = finished.rows()
+    command = [sys.executable, "-m", "edgefw", "up", "default", "--out", str(finished.path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 2
+    assert "holds a run already" in done.stderr
+    assert finished.rows() == before
 
 
-def test_drifting_data_are_read_in_order_by_everyone(start: Start) -> None:
-    several_epochs = {"data.samples": 44, "problem.batch": 3, "problem.radius": 2}
-    run = start(fields={"data.drift": 0.5, **several_epochs})
-    run.run()
-    _agrees(run)
+@pytest.fixture(scope="module")
+def stayed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulated]:
+    """Return a run that is over while its services stay up; one agent was late, by the wall clock."""
+    fields = {
+        "network.agents": 8,
+        "data.samples": 60_000,
+        "clock": "wall",
+        "pace": "250ms",
+        "delays": "[{agents: [2], type: latency, latency: 500ms}]",
+        "algorithm.horizon": 200,
+        "algorithm.stop_after": 24,
+    }
+    run = Emulated(tmp_path_factory.mktemp("stayed"), "--stay", fields=fields)
+    try:
+        until(lambda: "services stay up" in run.err() or run.process.poll() is not None)
+        yield run
+        run.interrupt()
+        assert run.end() == 0, run.err()
+    finally:
+        run.close()
 
 
-def test_dropped_feedback_never_arrives(start: Start) -> None:
-    run = start(fields={"delays": "[{agents: [2], type: drop}]"})
-    run.run()
-    _agrees(run)
-    arrived = {row.agent: 0 for row in run.rows()}
-    for row in run.rows():
-        arrived[row.agent] += len(row.arrivals)
-    assert arrived == {0: 9, 1: 9, 2: 0, 3: 9}
+@pytest.mark.alone  # as what measures with the same run
+@pytest.mark.slow
+def test_the_status_of_a_run_of_processes_is_that_of_each(stayed: Emulated) -> None:
+    found = [
+        each for each in json.loads(stayed.edgefw("status", "--json")) if each["run"] == str(stayed.path)
+    ]
+    assert [each["name"] for each in found] == ["observer", "broker", *(f"agent-{i}" for i in range(8))]
+    assert {(each["state"], each["health"]) for each in found} == {("running", "healthy")}
+    assert all(each["memory"] > 10e6 and 0 <= each["cpu"] < 4 for each in found)
+    assert all(each["learning"]["round"] == 24 for each in found if each["name"] != "broker")
 
 
 @pytest.mark.alone  # it measures how late feedback is
 @pytest.mark.slow
-def test_delays_by_the_wall_clock_are_what_was_asked_for(start: Start) -> None:
-    late = "[{agents: [2], type: latency, latency: 500ms}]"
-    fields = {"clock": "wall", "pace": "250ms", "delays": late, "algorithm.stop_after": 24}
-    run = start("--stay", fields=fields)
-    until(lambda: "services stay up" in run.err() or run.process.poll() is not None)
-    numbers = {name: _metrics(address) for name, address in _addresses(run).items()}
-    assert set(numbers) == {"broker", "observer", *(f"agent-{i}" for i in range(4))}
-    duration = {i: _metric(numbers[f"agent-{i}"], "edgefw_agent_feedback_delay_rounds") for i in range(4)}
-    assert duration[2] == pytest.approx(3, abs=1)
-    assert [duration[i] for i in (0, 1, 3)] == [1, 1, 1]
+def test_delays_by_the_wall_clock_are_what_was_asked_for(stayed: Emulated) -> None:
+    numbers = {name: _metrics(address) for name, address in _addresses(stayed).items()}
+    assert set(numbers) == {"broker", "observer", *(f"agent-{i}" for i in range(8))}
+    duration = {i: _metric(numbers[f"agent-{i}"], "edgefw_agent_feedback_delay_rounds") for i in range(8)}
+    assert duration.pop(2) == pytest.approx(3, abs=1)
+    assert set(duration.values()) == {1}
     requested = _metric(numbers["agent-2"], "edgefw_agent_feedback_requested_delay")
     observed = _metric(numbers["agent-2"], "edgefw_agent_feedback_observed_delay_seconds")
     assert requested == pytest.approx(0.5)
     assert requested <= observed < requested + 0.25
-    run.interrupt()
-    assert run.end() == 0
-    assert "96 of 96 plays are identical" in run.edgefw("verify", str(run.path))
+    assert "192 of 192 plays are identical" in stayed.edgefw("verify", str(stayed.path))
 
 
 @pytest.mark.alone  # it measures what processes use
 @pytest.mark.slow
-def test_agents_of_the_default_scenario_are_small_and_idle_ones_do_nothing(start: Start) -> None:
-    fields = {"network.agents": 8, "data.samples": 60_000, "clock": "wall", "algorithm.horizon": 200}
-    run = start("--stay", fields=fields)
-    until(lambda: "services stay up" in run.err() or run.process.poll() is not None)
-    agents = [run.service(f"agent-{i}") for i in range(8)]
+def test_agents_of_the_default_scenario_are_small_and_idle_ones_do_nothing(stayed: Emulated) -> None:
+    agents = [stayed.service(f"agent-{i}") for i in range(8)]
     for agent in agents:
         assert _peak_megabytes(agent) < AGENT_MEGABYTES
     assert _busy_share(agents, 4.0) < 0.01
-    run.interrupt()
-    assert run.end() == 0
 
 
 def _peak_megabytes(process: psutil.Process) -> float:
@@ -183,7 +214,8 @@ def test_a_silent_peer_is_named_and_waited_for_without_work(start: Start) -> Non
 
 def test_an_interrupted_run_has_a_summary_of_the_rounds_played(start: Start) -> None:
     run = start(fields=LONG)
-    until(lambda: run.round() > 3 or run.process.poll() is not None)
+    run.started()
+    until(lambda: run.rows()[-1:] and run.rows()[-1].round > 3)
     processes = run.children()
     run.interrupt()
     assert run.end() == 130
@@ -194,7 +226,7 @@ def test_an_interrupted_run_has_a_summary_of_the_rounds_played(start: Start) -> 
     assert "plays are identical" in run.edgefw("verify", str(run.path))
 
 
-@pytest.mark.parametrize("name", ["agent-2", "broker", "observer"])
+@pytest.mark.parametrize("name", ["agent-1", "broker", "observer"])
 def test_a_killed_service_is_named(start: Start, name: str) -> None:
     run = start(fields=LONG)
     run.started()
@@ -209,29 +241,15 @@ def test_nothing_outlives_a_killed_parent(start: Start) -> None:
     run = start(fields=LONG)
     run.started()
     processes = run.children()
-    assert len(processes) >= 6
+    assert len(processes) >= 4
     run.process.kill()
     run.process.wait(PATIENCE)
     until(lambda: not alive(processes))
 
 
-def test_a_second_run_does_not_go_into_the_same_folder(start: Start) -> None:
-    run = start(fields={"algorithm.stop_after": 2})
-    run.run()
-    again = start(fields={"algorithm.stop_after": 2})
-    assert again.end() == 2
-    assert "holds a run already" in again.err()
-
-
-@pytest.mark.slow
-def test_thirty_agents_with_the_published_settings_agree_with_the_simulator(start: Start) -> None:
-    published = {
-        "network.agents": 30,
-        "data.samples": 60_000,
-        "delays": "[{agents: {draw: 20, replacement: true}, type: rounds, rounds: 501}]",
-        "algorithm.horizon": 1000,
-        "algorithm.stop_after": 40,
-    }
-    run = start(scenario="paper-distributed", fields=published)
-    run.run(600)
-    _agrees(run)
+@pytest.mark.parametrize("limits", ["{link: 4}", "{all: 19}"])
+def test_by_rounds_less_room_than_delays_need_is_refused_at_the_start(start: Start, limits: str) -> None:
+    run = start(fields={"delays": "[{type: rounds, rounds: 4}]", "limits": limits})
+    assert run.end() != 0
+    assert "delays reach 4 rounds: at least" in run.err()
+    assert "Traceback" not in run.err()

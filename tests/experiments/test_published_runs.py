@@ -26,7 +26,7 @@ def test_no_delay_on_every_graph_and_the_certificate_of_the_best_point() -> None
     assert totals["complete"] < totals["grid"] < totals["cycle"]
 
     smallest = outcomes["complete"]  # whose regret asks for the narrowest gap
-    found = runner.comparator(resolve(smallest.scenario), smallest)
+    found = runner.best_point(resolve(smallest.scenario), smallest).comparator
     regret = cumulative_loss(smallest.trace.global_loss).max() - found.value
     assert found.value == pytest.approx(BEST, rel=0.005)
     assert found.gap <= 0.01 * regret

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from edgefw.core.regret import Comparator
 from edgefw.errors import EdgefwError, InputError
 from edgefw.experiments import runner
 from edgefw.scenario.load import load
-from edgefw.scenario.setup import resolve, with_delays
+from edgefw.scenario.setup import resolve
 from edgefw.simulator import Trace
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ PLAIN = tiny_setup(agents=3, rounds=8)
 @given(delay_tables(3, 8))
 @settings(deadline=None, max_examples=40)
 def test_rows_account_for_every_feedback(table: NDArray[np.int64]) -> None:
-    setup = with_delays(PLAIN, table)
+    setup = replace(PLAIN, delays=table)
     losses = np.arange(24.0).reshape(8, 3)
     rows = list(runner.rows(setup, runner.Outcome(setup.scenario, Trace(losses, losses + 100), 0.0)))
     assert [(row.round, row.agent) for row in rows] == [(t, i) for t in range(1, 9) for i in range(3)]
@@ -150,6 +151,6 @@ def test_a_summary_is_about_its_run() -> None:
 def test_the_comparator_of_a_run_is_good_enough_for_its_regret() -> None:
     setup = tiny_setup(agents=3, rounds=9)
     outcome = runner.run(setup)
-    found = runner.comparator(setup, outcome)
+    found = runner.best_point(setup, outcome).comparator
     regret = outcome.trace.global_loss.sum(axis=0).max() - found.value
     assert 0 <= found.gap <= 0.01 * regret

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from edgefw.experiments import table1
-from edgefw.experiments.counting import CountingLoss, CountingSet, Tally
+from edgefw.experiments.counting import Tally
 from edgefw.experiments.published import TABLE_1
 from edgefw.experiments.table1 import Cost
 from edgefw.problem.feasible import make_set
@@ -55,13 +55,13 @@ def test_an_oracle_that_projects_is_found_out() -> None:
 
 def test_a_projection_where_the_paper_has_none_fails_the_claim() -> None:
     costs = [Cost(name, "-", K, 0 if row.projection_free else 1, 1, 1, 0) for name, row in TABLE_1.items()]
-    assert table1.verdicts(costs)[0].holds
-    assert not table1.verdicts([*costs, Cost("delmfw", "-", K, 1, 1, 1, 0)])[0].holds
+    assert table1.claims(costs)[0].holds
+    assert not table1.claims([*costs, Cost("delmfw", "-", K, 1, 1, 1, 0)])[0].holds
 
 
 def test_the_counting_set_answers_as_the_set_it_counts_for() -> None:
     tally, inner = Tally(), make_set("l1_per_class", (3, 5), 2.0)
-    counting = CountingSet(inner, tally)
+    counting = tally.of_set(inner)
     points = np.random.default_rng(0).normal(size=(4, 3, 5))
     assert np.array_equal(counting.lmo(points), inner.lmo(points))
     assert np.array_equal(counting.project(points), inner.project(points))
@@ -72,7 +72,7 @@ def test_the_counting_set_answers_as_the_set_it_counts_for() -> None:
 
 def test_the_counting_loss_counts_points_and_not_samples() -> None:
     tally = Tally()
-    loss = CountingLoss(make_loss("multinomial"), tally)
+    loss = tally.of_loss(make_loss("multinomial"))
     Z, y = np.zeros((7, 3, 2)), np.array([0, 2])
     assert np.array_equal(loss.residual(Z, y), make_loss("multinomial").residual(Z, y))
     assert np.array_equal(loss.value(Z, y), make_loss("multinomial").value(Z, y))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import pytest
+from idx_files import write_idx
 
 from edgefw.errors import DataError, InputError
 from edgefw.problem.datasets import (
@@ -23,7 +24,7 @@ from edgefw.problem.datasets import (
     load,
 )
 from edgefw.problem.fetch import fetch, open_url
-from edgefw.problem.idx import array_sha256, write_idx
+from edgefw.problem.idx import array_sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

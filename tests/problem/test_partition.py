@@ -42,7 +42,7 @@ def test_shards_are_disjoint_covering_even_and_repeatable(
     assert all(np.array_equal(a, b) for a, b in zip(shards, again, strict=True))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"in_turn"}))
 def test_another_seed_gives_another_partition(kind: str) -> None:
     one, two = (partition(LABELS, 7, kind=kind, seed=seed) for seed in (1, 2))
     assert any(not np.array_equal(np.sort(a), np.sort(b)) for a, b in zip(one, two, strict=True))
@@ -93,3 +93,18 @@ def test_what_cannot_be_divided_is_refused() -> None:
 def test_a_useless_alpha_is_refused(alpha: float) -> None:
     with pytest.raises(InputError, match="must be positive and finite"):
         partition(LABELS, 2, kind="dirichlet", alpha=alpha, seed=0)
+
+
+def test_in_turn_deals_the_samples_as_they_come() -> None:
+    found = partition(LABELS[:7], 3, kind="in_turn", seed=1)
+    assert [shard.tolist() for shard in found] == [[0, 3, 6], [1, 4], [2, 5]]
+
+
+def test_real_targets_have_no_mix_of_classes() -> None:
+    targets = np.array([0.5, -1.0, 2.0, 0.1])
+    with pytest.raises(InputError, match="partition dirichlet mixes classes, and these are real targets"):
+        partition(targets, 2, kind="dirichlet", seed=0)
+    assert [set(shard.tolist()) for shard in partition(targets, 2, kind="by_class", seed=0)] == [
+        {1, 3},
+        {0, 2},
+    ]

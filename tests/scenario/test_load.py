@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgefw.errors import InputError
-from edgefw.scenario.load import describe, dump, load, names
+from edgefw.scenario.load import describe, dump, load, names, what_to_watch
 from edgefw.scenario.model import Scenario
 
 TIMES = st.sampled_from(["250ms", "1s", "1.5m", "333us", "0.1234567s", "7h"])
@@ -26,6 +26,23 @@ def test_every_ready_made_scenario_loads_under_its_own_name_and_says_what_it_is_
     for name in names():
         assert load(name).name == name
         assert len(describe(name)) > 20
+        assert len(what_to_watch(name)) > 20
+        assert "#" not in what_to_watch(name)
+
+
+DIGESTS = {  # a scenario that is there stays what it is
+    "adversary": "f2cee157f3d2533c1584c71b62541606",
+    "heavy-tail": "946d50de425b7c83da3f32e9a10c0102",
+    "one-slow-device": "ebdd9ff43a1fd9c497f3f73d6772c0f1",
+    "ring-blackout": "41f6faab1e9937bb0412c5b0460a5b2e",
+    "uneven-data": "140420614212561a6b1ddcb7a95588eb",
+    "default": "7060412d2b1b7df97c6097f2b9d6ccd9",
+}
+
+
+def test_the_gallery_has_what_teaches_something_and_keeps_what_it_had() -> None:
+    assert {"drift", "partition-and-heal", "thirty-on-a-grid", "uneven-data", *DIGESTS} <= set(names())
+    assert {name: load(name).digest for name in DIGESTS} == DIGESTS
 
 
 def test_a_file_is_read_and_what_it_leaves_out_has_a_default(tmp_path: Path) -> None:
@@ -83,7 +100,7 @@ def test_overrides_set_any_field_in_turn(tmp_path: Path) -> None:
             "network.agents=3",
             "delays.0.latency=800ms",
             "delays.0.agents=[0, 2]",
-            "events=[{type: drop, at: 5}]",
+            "events=[{type: drop, at: 5 rounds}]",
             "events.0.probability=0.25",
             "data.source=synthetic",
             "name=first",
@@ -141,7 +158,8 @@ def test_a_name_that_looks_like_something_else_stays_a_name(name: str, tmp_path:
 
 def faults(agents: int, *, clock: str) -> st.SearchStrategy[dict[str, Any]]:
     """Return faults that are valid under a clock."""
-    when = st.integers(0, 500) if clock == "rounds" else st.one_of(st.integers(0, 500), TIMES)
+    worded = st.integers(0, 500).map("{} rounds".format)
+    when = st.integers(0, 500) if clock == "rounds" else st.one_of(worded, TIMES)
     common: dict[str, st.SearchStrategy[Any]] = {
         "agents": st.one_of(
             st.just("all"),
@@ -214,3 +232,29 @@ def test_a_scenario_that_was_written_is_read_back_the_same(document: dict[str, A
     assert again == scenario
     assert again.digest == scenario.digest
     assert dump(again) == dump(scenario)
+
+
+def test_a_scenario_is_made_of_a_mapping_a_path_or_another_scenario(tmp_path: Path) -> None:
+    document = {"clock": "rounds", "network": {"agents": 3}, "delays": [{"type": "rounds", "rounds": 2}]}
+    mine = load(document, {"network.agents": 5, "delays.0.rounds": 4, "name": "mine"})
+    assert (mine.name, mine.network.agents, document["network"]) == ("mine", 5, {"agents": 3})
+    path = tmp_path / "mine.yaml"
+    path.write_text(dump(mine))
+    assert load(path) == mine == load(mine)
+    assert load(mine, {"seed": 8}) == load(path, ["seed=8"]) != mine
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        ({"network.agents": 0}, "the scenario: network.agents is 0: it must be above 0"),
+        ({"network.agents.x": 3}, "network.agents.x=3: network.agents is 2, which has no field 'x' to set"),
+        ({"": 3}, "=3: write it as field=value, such as network.agents=30"),
+    ],
+)
+def test_an_override_of_a_mapping_that_cannot_be_applied_is_refused(
+    overrides: dict[str, object], said: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        load({"network": {"agents": 2}}, overrides)
+    assert str(caught.value) == said

@@ -88,8 +88,8 @@ def test_a_window_in_rounds_names_its_rounds(window: dict[str, Any], late: set[i
         ({"at": "1s", "duration": "1ms"}, {5}),  # a fault that is too short to last a round lasts one
         ({"at": "2.5s"}, {11, 12}),
         ({"duration": "750ms"}, {1, 2, 3}),
-        ({"at": 5, "duration": "500ms"}, {5, 6}),  # by the wall clock a window may be either
-        ({"at": "1s", "duration": 2}, {5, 6}),
+        ({"at": "5 rounds", "duration": "500ms"}, {5, 6}),  # by the wall clock a window may be either
+        ({"at": "1s", "duration": "2 rounds"}, {5, 6}),
         ({"at": "300ms", "duration": "300ms"}, {2}),
     ],
 )
@@ -224,7 +224,10 @@ def test_an_amount_of_rounds_has_its_limit() -> None:
 
 
 def test_only_times_need_a_pace() -> None:
-    latency, drop = {"type": "latency", "latency": "1s"}, {"type": "drop", "at": 5, "duration": 2}
+    latency, drop = (
+        {"type": "latency", "latency": "1s"},
+        {"type": "drop", "at": "5 rounds", "duration": "2 rounds"},
+    )
     timely = make(drop, latency, {**drop, "at": "2s"}, clock="wall", pace="asap")
     assert timed(timely) == ["delays.1", "delays.2"]
     assert timed(make(drop, clock="wall", pace="asap")) == []

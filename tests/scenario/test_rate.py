@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from edgefw.delays.book import most_total_delay, total_delay
 from edgefw.problem.synthetic import synthetic
 from edgefw.scenario.load import load
-from edgefw.scenario.setup import Setup, first_rounds, resolve, with_delays
+from edgefw.scenario.setup import Setup, first_rounds, resolve
 from edgefw.simulator import simulate
 
 TINY = synthetic(1200, features=9, classes=3, seed=0)
@@ -128,5 +129,5 @@ def test_the_most_total_delay_is_that_of_a_constant_one() -> None:
 
 def test_agents_get_the_rate_whatever_delays_come() -> None:
     setup = alone("[{type: rounds, rounds: 9}]")
-    late = with_delays(setup, np.full((1, T), 300))
+    late = replace(setup, delays=np.full((1, T), 300))
     assert late.agent_spec(0).zeta == setup.agent_spec(0).zeta == setup.zeta

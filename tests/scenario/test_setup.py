@@ -9,7 +9,8 @@ from edgefw.errors import DataError, InputError
 from edgefw.problem.dataset import Dataset
 from edgefw.problem.synthetic import synthetic
 from edgefw.scenario.load import load, names
-from edgefw.scenario.setup import first_rounds, resolve, with_delays
+from edgefw.scenario.setup import first_rounds, resolve
+from edgefw.services.emulable import check_emulable
 from edgefw.simulator import simulate
 
 TINY = synthetic(1200, features=9, classes=3, seed=0)
@@ -18,6 +19,7 @@ TINY = synthetic(1200, features=9, classes=3, seed=0)
 @pytest.mark.parametrize("name", names())
 def test_every_ready_made_scenario_plays_its_first_rounds(name: str) -> None:
     scenario = load(name, ["algorithm.stop_after=3"])
+    check_emulable(load(name))
     setup = resolve(scenario, TINY)
     trace = simulate(setup)
     assert trace.global_loss.shape == (3, scenario.network.agents)
@@ -75,14 +77,6 @@ def test_features_that_are_not_finite_are_refused(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("edgefw.scenario.setup.load", damaged)
     with pytest.raises(DataError, match=r"'sensors' has a feature that is not finite in sample 7: remove it"):
         resolve(load("default"))
-
-
-def test_a_table_of_delays_has_to_fit() -> None:
-    setup = resolve(load("default", ["algorithm.stop_after=5"]), TINY)
-    table = np.full((8, 5), 2)
-    assert with_delays(setup, table).total_delay.tolist() == [2 * 4 + 1] * 8
-    with pytest.raises(InputError, match=r"shape \(8, 4\) does not fit 8 agents, 5 rounds"):
-        with_delays(setup, table[:, :4])
 
 
 def test_the_first_rounds_of_a_setup_are_those_of_the_whole() -> None:

@@ -16,18 +16,16 @@ from edgefw.delays.body import fault_body
 from edgefw.delays.fault import Rules
 from edgefw.delays.link_id import feedback_links
 from edgefw.delays.plan import Moment, Plan
-from edgefw.services.broker.admin.app import make_app
-from edgefw.services.broker.admin.events import Events
-from edgefw.services.broker.admin.server import AdminServer
-from edgefw.services.broker.admin.views import LinkState
+from edgefw.services.broker.admin.app import AdminOptions, make_app, make_server
+from edgefw.services.broker.events import Events
+from edgefw.services.broker.steering import LinkState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fastapi import FastAPI
-
-    from edgefw.delays.entry import Entry
-    from edgefw.services.broker.admin.connection import Bounds
+    from edgefw.delays.entry import PlanEntry
+    from edgefw.http.connection import Bounds
+    from edgefw.http.guard import Guard
 
 AGENTS = 8
 
@@ -42,7 +40,7 @@ def moment(now: float = 100.0, t: int = 5) -> Moment:
     return Moment(now, (t,) * AGENTS)
 
 
-def fault_view(entry: Entry) -> dict[str, Any]:
+def fault_view(entry: PlanEntry) -> dict[str, Any]:
     """Return a fault as it is shown, with the agents whose links it is on."""
     return {"agents": "all" if entry.agent is None else [entry.agent], **fault_body(entry)}
 
@@ -51,6 +49,7 @@ class StandIn:
     """A control with a clock that is told the time; `failure` is raised instead of the next change."""
 
     def __init__(self, clock: str = "wall") -> None:
+        self.run_name = "small-1"
         self.plan = Plan(rules(clock), 1, ())
         self.events = Events()
         self.registry = CollectorRegistry()
@@ -59,9 +58,10 @@ class StandIn:
         self.now = 100.0
         self.failure: Exception | None = None
         self.kinds: list[str] = []
-        self._apps: dict[Any, FastAPI] = {}
+        self.callers: list[str] = []
+        self._apps: dict[Any, Guard] = {}
 
-    def app(self, token: str | None, names: frozenset[str]) -> FastAPI:
+    def app(self, token: str | None, names: frozenset[str]) -> Guard:
         """Return the endpoint of this control."""
         if (token, names) not in self._apps:
             self._apps[token, names] = make_app(self, token=token, names=names)
@@ -82,7 +82,7 @@ class StandIn:
             faults=tuple(entry for entry in self.plan.entries if entry.concerns(agent)),
         )
 
-    async def apply(self, kind: str, edit: Callable[[Plan, Moment], Plan]) -> Plan:
+    async def apply(self, kind: str, edit: Callable[[Plan, Moment], Plan], who: str) -> Plan:
         before, plan = self.plan, edit(self.plan, moment(self.now))
         if self.failure is not None:
             raise self.failure
@@ -90,6 +90,7 @@ class StandIn:
         if plan is not before:
             self.plan = plan
             self.kinds.append(kind)
+            self.callers.append(who)
             self.changes.inc()
             self.events.publish("change", {"what": kind, "version": plan.version, "before": before.version})
         return plan
@@ -114,7 +115,8 @@ class Served:
 
     def start(self) -> None:
         self._thread.start()
-        self._server = AdminServer(self.control.app(self._token, frozenset()), "127.0.0.1", 0, self._bounds)
+        options = AdminOptions("127.0.0.1", 0, self._token)
+        self._server = make_server(self.control, options, self._bounds)
         port = asyncio.run_coroutine_threadsafe(self._server.start(), self._loop).result(PATIENCE)
         self.url = f"http://127.0.0.1:{port}"
 

@@ -17,6 +17,7 @@ from loopback_broker import broker
 from waiting import PATIENCE
 
 from edgefw.delays.hold import RoundsHold, WallHold, make_hold
+from edgefw.local.ports import loopback_places
 from edgefw.problem.dataset import Dataset
 from edgefw.scenario.load import validate
 from edgefw.scenario.plan import scenario_plan
@@ -24,7 +25,6 @@ from edgefw.scenario.setup import Setup, resolve
 from edgefw.services.agent.service import AgentOptions, AgentService
 from edgefw.services.broker.limits import limits_of
 from edgefw.services.config import AgentConfig, Place
-from edgefw.services.network.ports import loopback_places
 from edgefw.transport.codec import decode_array
 from edgefw.transport.server import RpcServer
 from edgefw.v1 import observer_service_pb2 as pb
@@ -90,7 +90,7 @@ def agent_service(
     data = Dataset("shard", setup.dataset.features[shard], setup.dataset.labels[shard], 3, 1 / 255)
     config = AgentConfig(
         spec=setup.agent_spec(i),
-        digest=setup.scenario.digest,
+        run_id=setup.scenario.digest,
         rounds=setup.rounds,
         clock=setup.scenario.clock,
         pace=0.0,
@@ -133,7 +133,7 @@ async def agents(
     """Run a broker, a recorder and every agent while the block runs."""
     recorder, server, stop = Recorder(setup.feasible.shape), RpcServer(), asyncio.Event()
     add = partial(observer_service_pb2_grpc.add_ObserverServiceServicer_to_server, recorder)
-    observer = await server.start("127.0.0.1:0", [("edgefw.v1.ObserverService", add)])
+    observer = await server.start("127.0.0.1:0", add)
     with loopback_places(setup.n) as places:
         async with asyncio.timeout(PATIENCE), broker(setup.scenario, hold, journal=journal) as client:
             others = (client.address, f"127.0.0.1:{observer}")

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from prometheus_client import CollectorRegistry
+from told_clock import ToldLoop
 from told_journal import ToldJournal
+from waiting import eventually
 
 from edgefw.delays.hold import WallHold
 from edgefw.delays.plan import plan_to_json
 from edgefw.services.broker.journal import SqliteJournal, Tuning
 from edgefw.services.broker.restore import make_or_restore
 from edgefw.services.broker.service import Broker
-from edgefw.services.broker.timeline import Clocks
+from edgefw.services.machine import Clocks, Machine
 from edgefw.telemetry.metrics import BrokerMetrics
 
 if TYPE_CHECKING:
@@ -86,7 +88,7 @@ class InFiles:
     def begin(self) -> Journal:
         metrics = BrokerMetrics(CollectorRegistry())
         tuning = Tuning(recent=3, compact_every=4)
-        self._journal = SqliteJournal(self._path, DIGEST, metrics, tuning, self._world.clocks())
+        self._journal = SqliteJournal(self._path, DIGEST, metrics, tuning, Machine(self._world.clocks()))
         return self._journal
 
     async def crash(self) -> None:
@@ -108,7 +110,7 @@ class Bare:
 
     def __init__(self, world: World, disk: Told | InFiles) -> None:
         self.world, self.disk = world, disk
-        self._loop = asyncio.new_event_loop()
+        self._loop = ToldLoop(world.monotonic)  # else a busy machine wakes what waits for seconds to pass
         self._patch = pytest.MonkeyPatch()
         for module in ("control", "restore", "intake"):
             self._patch.setattr(f"edgefw.services.broker.{module}.loop_time", world.monotonic)
@@ -157,9 +159,9 @@ class Bare:
         self.control._changed.set()
         for _ in range(12):
             await asyncio.sleep(0)
-        async with asyncio.timeout(20):
-            while not full and self._over():  # noqa: ASYNC110 - the disk takes its time
-                await asyncio.sleep(0.001)
+        await eventually(
+            lambda: full or not self._over(), "what is over is removed"
+        )  # the disk takes its time
         self._release_due()
         released, self._released = self._released, []
         return released

@@ -15,7 +15,7 @@ import httpx
 from engine import ROOT, docker, need_image, prometheus_image, python_image
 from waiting import PATIENCE
 
-from edgefw.cluster.compose import GRAFANA, image, render
+from edgefw.containers.compose import GRAFANA, image, render
 from edgefw.scenario.load import load
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from edgefw.scenario.model import Scenario
 
-PORTS = ("EDGEFW_ADMIN_PORT", "EDGEFW_PROMETHEUS_PORT", "EDGEFW_GRAFANA_PORT")
+PORTS = ("EDGEFW_PAGE_PORT", "EDGEFW_ADMIN_PORT", "EDGEFW_PROMETHEUS_PORT", "EDGEFW_GRAFANA_PORT")
 _EVERYONES_METRICS = """
 import json, urllib.request as r
 def get(url): return r.urlopen("http://" + url, timeout=5).read().decode()
@@ -42,7 +42,7 @@ class Project:
         self.name = f"edgefw-test-{name}-{os.getpid()}"
         self._text = None if scenario is None else render(scenario, name)
         self._without = without
-        self._ports = dict(zip(PORTS, _free_ports(len(PORTS)), strict=True))
+        self._ports = dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
         self._http = httpx.Client(timeout=PATIENCE, trust_env=False)
         self.seconds = 0.0  # that it took to be healthy
 
@@ -58,13 +58,16 @@ class Project:
         """Build the image from the working tree."""
         self.compose("build", "--quiet")
 
-    def up(self) -> None:
-        """Start everything, and wait until it is healthy; what cannot be had here is left out."""
-        left_out = {*self._without, *(() if _has(GRAFANA) else ("grafana",))}
+    def up(self, *how: str) -> None:
+        """Start everything, and wait until it is healthy; what cannot be had here is left out.
+
+        `how` is said to Compose in place of waiting.
+        """
+        left_out = {*self._without, *(() if has_image(GRAFANA) else ("grafana",))}
         scale = [word for service in sorted(left_out) for word in ("--scale", f"{service}=0")]
         begin = time.monotonic()
         try:
-            self.compose("up", "--detach", "--wait", "--pull", "never", *scale)
+            self.compose("up", "--detach", "--pull", "never", *(how or ("--wait",)), *scale)
         except AssertionError as error:
             error.add_note(self.compose("logs", "--no-color", "--tail", "20"))
             raise
@@ -171,21 +174,26 @@ class Project:
 def running(
     name: str, fields: Sequence[str], without: tuple[str, ...] = ("prometheus",)
 ) -> Iterator[Project]:
-    """Run the playground with these overrides while the block runs."""
+    """Run the playground with these overrides while the block runs.
+
+    All start at once, without waiting for each other's health, which is probed every five seconds only.
+    """
     project = Project(name, load("playground", fields), without)
     project.build()
     try:
-        project.up()
+        project.up("--no-deps")
         yield project
     finally:
         project.down()
 
 
-def _has(name: str) -> bool:
+def has_image(name: str) -> bool:
+    """Whether the engine has an image."""
     return bool(docker("image", "ls", "--quiet", name).strip())
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Return ports of the loopback that nobody uses."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [each.getsockname()[1] for each in sockets]
     for each in sockets:

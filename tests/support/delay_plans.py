@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from edgefw.delays.acting import ALWAYS, OnLink
-from edgefw.delays.draws import Stream
-from edgefw.delays.entry import Entry
+from edgefw.delays.draws import Draws
+from edgefw.delays.entry import PlanEntry
 from edgefw.delays.fault import Fault, Rules
 from edgefw.delays.link_id import feedback_links
+from edgefw.delays.on_link import ALWAYS, OnLink
 from edgefw.delays.plan import Plan
 from edgefw.delays.registry import AnyFault
 
 if TYPE_CHECKING:
-    from edgefw.delays.acting import Span
     from edgefw.delays.fault import Window
+    from edgefw.delays.on_link import Span
 
 READ: TypeAdapter[AnyFault] = TypeAdapter(AnyFault)
-STREAM = Stream(3, (1,), 1)
+STREAM = Draws(3, (1,), 1)
 
 
 def fault(type_: str, **fields: Any) -> Fault:
@@ -37,7 +37,7 @@ def rules(
 def plan_of(given: Rules, *faults: Fault, salts: tuple[int, ...] | None = None) -> Plan:
     """Return the plan of these faults, each on the links that it names; apart in draws unless `salts` say."""
     entries = [
-        Entry(agent, f"fault-{place}", each, 2 * place + 1 if salts is None else salts[place])
+        PlanEntry(agent, f"fault-{place}", each, 2 * place + 1 if salts is None else salts[place])
         for place, each in enumerate(faults)
         for agent in (each.agents if isinstance(each.agents, list) else (None,))
     ]
@@ -48,4 +48,4 @@ def on(
     given: Rules, each: Fault, span: Span = ALWAYS, *, window: Window | None = None, salt: int = 1
 ) -> OnLink:
     """Return a fault as it is on a link."""
-    return OnLink(each, Stream(5, (0,), salt), given, span, window)
+    return OnLink(each, Draws(5, (0,), salt), given, span, window)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+REPORT = "report"  # among a run's options: with a report at its end
 SMALL: Mapping[str, object] = {
     "network.agents": 4,
     "data.source": "synthetic",
@@ -31,6 +31,13 @@ SMALL: Mapping[str, object] = {
 }
 
 
+def _quick(options: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the options without a report, unless it is asked for: it takes seconds."""
+    return tuple(option for option in options if option != REPORT) + (
+        () if REPORT in options else ("--no-report",)
+    )
+
+
 class Emulated:
     """A run of the real services; `fields` are those of the scenario that differ from `SMALL`."""
 
@@ -41,7 +48,17 @@ class Emulated:
         self._out, self._err = path / "out", path / "err"
         self.fields = {**SMALL, **(fields or {})}
         words = [word for key, value in self.fields.items() for word in ("--set", f"{key}={value}")]
-        command = [sys.executable, "-m", "edgefw", "up", scenario, *words, "--out", str(self.path), *options]
+        command = [
+            sys.executable,
+            "-m",
+            "edgefw",
+            "up",
+            scenario,
+            *words,
+            "--out",
+            str(self.path),
+            *_quick(options),
+        ]
         self._environment = {**os.environ, "XDG_CACHE_HOME": str(path / "cache")}
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self.process = subprocess.Popen(command, stdout=out, stderr=err, env=self._environment)
@@ -117,11 +134,6 @@ class Emulated:
         found = [p for p in self.children() if p.cmdline()[1 : 1 + len(words)] == words]
         assert len(found) == 1, [p.cmdline() for p in self.children()]
         return found[0]
-
-    def round(self) -> int:
-        """Return the last round that the progress lines have told."""
-        told = re.findall(r"round (\d+)/", self.err())
-        return int(told[-1]) if told else 0
 
     def started(self) -> None:
         """Wait until the agents play."""

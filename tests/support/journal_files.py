@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 from prometheus_client import CollectorRegistry
 
 from edgefw.services.broker.journal import Accepted, SqliteJournal, Tuning
-from edgefw.services.broker.timeline import Clocks
+from edgefw.services.machine import Clocks, Machine
 from edgefw.telemetry.metrics import BrokerMetrics
 
 if TYPE_CHECKING:
@@ -52,10 +52,11 @@ def journal_at(
     tuning: Tuning | None = None,
     observed: BrokerMetrics | None = None,
     *,
-    digest: str = DIGEST,
+    run_id: str = DIGEST,
     clocks: Clocks | None = None,
 ) -> SqliteJournal:
-    return SqliteJournal(path, digest, observed or metrics(), tuning or Tuning(), clocks or Clocks())
+    machine = Machine(clocks or Clocks())
+    return SqliteJournal(path, run_id, observed or metrics(), tuning or Tuning(), machine)
 
 
 @asynccontextmanager

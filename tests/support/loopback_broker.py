@@ -16,7 +16,7 @@ from waiting import PATIENCE
 from edgefw.scenario.load import validate
 from edgefw.services.broker.journal import open_journal
 from edgefw.services.broker.restore import make_or_restore
-from edgefw.services.broker.service import SERVICE, Broker
+from edgefw.services.broker.service import Broker
 from edgefw.telemetry.metrics import BrokerMetrics
 from edgefw.transport.channel import GRPC
 from edgefw.transport.server import RpcServer
@@ -50,7 +50,7 @@ class Client:
     """A broker on loopback, and a stub that talks to it."""
 
     stub: Any
-    digest: str
+    run_id: str
     registry: CollectorRegistry
     stop: asyncio.Event
     control: Control
@@ -68,7 +68,7 @@ class Client:
         request: dict[str, Any] = {
             "agent": agent,
             "round": s,
-            "scenario_digest": self.digest,
+            "run_id": self.run_id,
             "payload": b"feedback %d of %d" % (s, agent) if payload is None else payload,
             "norm": 1.0,
         }
@@ -92,13 +92,13 @@ class Client:
         return [delivery.round for delivery in await self.collected(t, agent, **fields)]
 
     async def collected(self, t: int, agent: int = 0, **fields: Any) -> list[pb.Delivery]:
-        request: dict[str, Any] = {"agent": agent, "round": t, "scenario_digest": self.digest}
+        request: dict[str, Any] = {"agent": agent, "round": t, "run_id": self.run_id}
         call = self.stub.Collect(pb.CollectRequest(**(request | fields)), timeout=PATIENCE)
         return [answer.delivery async for answer in call]
 
     async def subscribe(self, agent: int = 0) -> Subscription:
         call = self.stub.Subscribe(timeout=PATIENCE)
-        asked = pb.Subscription(agent=agent, scenario_digest=self.digest)
+        asked = pb.Subscription(agent=agent, run_id=self.run_id)
         await call.write(pb.SubscribeRequest(subscription=asked))
         answer = await call.read()
         assert answer.WhichOneof("content") == "subscribed"
@@ -154,18 +154,18 @@ async def broker(
 ) -> AsyncIterator[Client]:
     """Run a broker that keeps what it holds in memory, in a folder, or in a journal of the test's own."""
     registry, server, stop = CollectorRegistry(), RpcServer(), asyncio.Event()
-    metrics, identity = BrokerMetrics(registry), f"{plan.digest}/{run}" if run else plan.digest
-    kept = journal or open_journal(folder and folder / "journal.sqlite", identity, metrics, tuning)
+    metrics, run_id = BrokerMetrics(registry), f"{plan.digest}/{run}" if run else plan.digest
+    kept = journal or open_journal(folder and folder / "journal.sqlite", run_id, metrics, tuning)
     hold = hold or make_or_restore(plan, kept)
-    servicer = Broker(identity, hold, kept, metrics, registry)
+    servicer = Broker(run_id, hold, kept, metrics, registry)
     add = partial(stubs.add_BrokerServiceServicer_to_server, servicer)
-    port = await server.start(f"127.0.0.1:{port}", [(SERVICE, add)])
+    port = await server.start(f"127.0.0.1:{port}", add)
     running = asyncio.create_task(servicer.run(stop))
     await asyncio.sleep(0)
     try:
         async with GRPC.open_channel(f"127.0.0.1:{port}") as channel:
             stub = stubs.BrokerServiceStub(channel)
-            yield Client(stub, identity, registry, stop, servicer.control, hold, port)
+            yield Client(stub, run_id, registry, stop, servicer.control, hold, port)
     finally:
         stop.set()
         await asyncio.wait({running})

@@ -12,8 +12,9 @@ from prometheus_client import CollectorRegistry
 
 from edgefw.core.messages import Frame
 from edgefw.telemetry.metrics import AgentMetrics
+from edgefw.transport.codec import encode_frame
 from edgefw.transport.peer_link import Identity, PeerLink
-from edgefw.transport.peers import SERVICE_NAME, PeerServicer, keep_dialling
+from edgefw.transport.peers import PeerServicer, keep_dialling
 from edgefw.transport.server import RpcServer
 from edgefw.v1 import peer_service_pb2 as pb
 from edgefw.v1 import peer_service_pb2_grpc
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 K, SHAPE = 3, (2, 4)
-ME = Identity(agent=1, digest="d" * 32, K=K, shape=SHAPE)
+ME = Identity(agent=1, run_id="d" * 32, K=K, shape=SHAPE)
 
 
 class Node:
@@ -43,7 +44,7 @@ class Node:
     async def start(self, port: int = 0) -> None:
         self.server, servicer = RpcServer(), PeerServicer(self.me, self.links, self.metrics)
         add = partial(peer_service_pb2_grpc.add_PeerServiceServicer_to_server, servicer)
-        self.port = await self.server.start(f"127.0.0.1:{port}", [(SERVICE_NAME, add)])
+        self.port = await self.server.start(f"127.0.0.1:{port}", add)
 
     async def stop(self) -> None:
         assert self.server is not None
@@ -69,7 +70,7 @@ def hello(**changes: Any) -> pb.Hello:
     fields: dict[str, Any] = {
         "protocol_version": 1,
         "agent": 0,
-        "scenario_digest": ME.digest,
+        "run_id": ME.run_id,
         "resume_round": 1,
         "resume_step": 1,
     }
@@ -90,7 +91,7 @@ async def dialling(node: Node, peer: int, address: str) -> AsyncIterator[PeerLin
 
 async def exchange(one: PeerLink, other: PeerLink, t: int, k: int) -> None:
     """Let two neighbours exchange their frames (t, k)."""
-    one.send(frame(t, k))
-    other.send(frame(t, k))
+    one.send(encode_frame(frame(t, k)))
+    other.send(encode_frame(frame(t, k)))
     for link in (one, other):
         assert (await link.receive(t, k)).k == k

@@ -16,13 +16,14 @@ from waiting import PATIENCE
 from edgefw.core.lockstep import sweep
 from edgefw.core.messages import Feedback, Play, observe
 from edgefw.delays.book import ArrivalBook
+from edgefw.local.ports import loopback_places
 from edgefw.records import RunFolder
 from edgefw.scenario.load import dump
 from edgefw.scenario.model import Scenario
-from edgefw.services.network.ports import loopback_places
 from edgefw.services.observer import service as observer
 from edgefw.simulator import arrived
 from edgefw.transport.codec import encode_array
+from edgefw.transport.server import until_serving
 from edgefw.v1 import observer_service_pb2 as pb
 from edgefw.v1 import observer_service_pb2_grpc
 
@@ -99,9 +100,9 @@ def play_report(played: Played, **changes: Any) -> Any:
 class Reporter:
     """An agent's stream to an observer, by hand."""
 
-    def __init__(self, channel: Any, agent: int, digest: str) -> None:
+    def __init__(self, channel: Any, agent: int, run_id: str) -> None:
         self.call = observer_service_pb2_grpc.ObserverServiceStub(channel).Report()
-        self._hello = pb.ReportRequest(reporter=pb.Reporter(agent=agent, scenario_digest=digest))
+        self._hello = pb.ReportRequest(reporter=pb.Reporter(agent=agent, run_id=run_id))
 
     async def open(self) -> Reporter:
         await self.call.write(self._hello)
@@ -124,18 +125,18 @@ class Reporter:
             return await self.call.code(), await self.call.details()
 
 
-def identity(setup: Setup, run: str = "run") -> str:
+def run_id(setup: Setup, run: str = "run") -> str:
     """Return what agents call a run by; its folder's name is `run`."""
     return f"{setup.scenario.digest}/{run}"
 
 
-async def report_all(address: str, digest: str, agent: int, rounds: Sequence[Sequence[Played]]) -> list[Any]:
+async def report_all(address: str, run_id: str, agent: int, rounds: Sequence[Sequence[Played]]) -> list[Any]:
     """Report an agent's part of some rounds and return the last answer to each, by round.
 
     An observer that concludes meanwhile answers the last round once more, in between.
     """
     async with grpc.aio.insecure_channel(address) as channel:
-        reporter = await Reporter(channel, agent, digest).open()
+        reporter = await Reporter(channel, agent, run_id).open()
         await reporter.report(*(play_report(played[agent]) for played in rounds))
         await reporter.call.done_writing()
         answers: dict[int, Any] = {}
@@ -147,7 +148,7 @@ async def report_all(address: str, digest: str, agent: int, rounds: Sequence[Seq
 
 async def report_network(address: str, setup: Setup, rounds: Sequence[Sequence[Played]]) -> list[list[Any]]:
     """Report all agents' parts at the same time; answers by agent."""
-    digest = identity(setup)
+    digest = run_id(setup)
     return await asyncio.gather(*(report_all(address, digest, i, rounds) for i in range(setup.n)))
 
 
@@ -191,9 +192,9 @@ async def observing(folder: RunFolder, *, stay: bool = False) -> AsyncIterator[O
 
 
 async def listening(place: Place) -> None:
-    """Wait until a server accepts connections."""
-    async with asyncio.timeout(DEADLINE), grpc.aio.insecure_channel(place.address) as channel:
-        await channel.channel_ready()
+    """Wait until a server is ready."""
+    async with asyncio.timeout(DEADLINE):
+        await until_serving(place.address)  # a plain channel tries again after a second
 
 
 async def metrics_of(place: Place) -> dict[str, float]:

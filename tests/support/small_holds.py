@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from loopback_broker import scenario
 
 from edgefw.delays.hold import RoundsHold, WallHold, make_hold
-from edgefw.delays.limits import Limits
+from edgefw.delays.limits import Capacity
 from edgefw.scenario.plan import scenario_plan
 
 if TYPE_CHECKING:
@@ -17,22 +17,28 @@ if TYPE_CHECKING:
     from edgefw.scenario.model import Scenario
 
 AGENTS, ROUNDS = 3, 8
-MANY = Limits(link=10_000, all=10_000, bytes=10**9)
-DROPS = {"type": "drop", "at": 3, "duration": 1, "agents": [0]}  # round 3 of agent 0
-LATE = {"type": "latency", "latency": "5s", "at": 2, "duration": 1, "agents": [0]}  # its round 2
+MANY = Capacity(link=10_000, all=10_000, bytes=10**9)
+DROPS = {"type": "drop", "at": "3 rounds", "duration": "1 rounds", "agents": [0]}  # round 3 of agent 0
+LATE = {
+    "type": "latency",
+    "latency": "5s",
+    "at": "2 rounds",
+    "duration": "1 rounds",
+    "agents": [0],
+}  # its round 2
 
 
 def given_run(clock: str, *faults: dict[str, Any], agents: int = AGENTS, rounds: int = ROUNDS) -> Scenario:
     return scenario(clock, *faults, agents=agents, rounds=rounds, seed=3)
 
 
-def wall(*faults: dict[str, Any], limits: Limits = MANY) -> WallHold:
+def wall(*faults: dict[str, Any], limits: Capacity = MANY) -> WallHold:
     hold = make_hold(scenario_plan(given_run("wall", *faults)), limits)
     assert isinstance(hold, WallHold)
     return hold
 
 
-def by_rounds(*faults: dict[str, Any], limits: Limits = MANY, agents: int = 1) -> RoundsHold:
+def by_rounds(*faults: dict[str, Any], limits: Capacity = MANY, agents: int = 1) -> RoundsHold:
     hold = make_hold(scenario_plan(given_run("rounds", *faults, agents=agents)), limits)
     assert isinstance(hold, RoundsHold)
     return hold

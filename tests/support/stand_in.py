@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from edgefw.services.network import guard
+from edgefw.local import guard
 from edgefw.services.runtime import run_service
 from edgefw.transport.server import RpcServer
 
@@ -43,7 +43,7 @@ async def others_are_up() -> None:
 
 async def serve(stop: asyncio.Event) -> None:
     server = RpcServer()
-    await server.start(ADDRESS, [])
+    await server.start(ADDRESS)
     if "never-ready" not in TRAITS:
         await server.ready()
     if "stubborn" in TRAITS:

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
 
 class Clock:
@@ -26,14 +26,17 @@ class Clock:
 
     def run(self, test: Coroutine[Any, Any, None]) -> None:
         """Run a test in a loop that goes by this clock."""
-        with asyncio.Runner(loop_factory=lambda: _Loop(self)) as runner:
+        with asyncio.Runner(loop_factory=lambda: ToldLoop(lambda: self.now)) as runner:
             runner.run(test)
 
 
-class _Loop(asyncio.SelectorEventLoop):
-    def __init__(self, clock: Clock) -> None:
+class ToldLoop(asyncio.SelectorEventLoop):
+    """An event loop that is told what the time is."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
         super().__init__()
-        self._told = clock
+        self._now = now
 
     def time(self) -> float:
-        return self._told.now
+        """Return the time, in seconds."""
+        return self._now()

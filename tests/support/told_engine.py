@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 
-from edgefw.cluster.compose import GRAFANA, PROMETHEUS, PYTHON
+from edgefw.containers.compose import GRAFANA, PROMETHEUS, PYTHON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

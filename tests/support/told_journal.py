@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from edgefw.errors import JournalError, JournalFullError
-from edgefw.services.broker.journal import Accepted, Restored, Row, State
-from edgefw.services.broker.timeline import Clocks, timeline_now
+from edgefw.services.broker.journal import Accepted, Journal, Restored, Row, State
+from edgefw.services.broker.timeline import timeline_now
+from edgefw.services.machine import Clocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 Change = tuple["Callable[[], None]", "asyncio.Future[None] | None"]
 
 
-class ToldJournal:
+class ToldJournal(Journal):
     """What is kept waits for `commit`, which comes by itself where `prompt`; notes wait for it, too.
 
     `full` lets every commit fail that would keep something. `crashed` is what the next broker finds.
@@ -25,7 +26,7 @@ class ToldJournal:
     def __init__(self, known: Restored | None = None, clocks: Clocks | None = None) -> None:
         self.restored = None if known is None else replace(known, rows=list(known.rows))
         self.timeline = timeline_now(clocks or Clocks())
-        self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.failed = asyncio.get_running_loop().create_future()
         self.prompt, self.full = True, False
         self._disk = Restored() if known is None else replace(known)
         self._rows = {(row.agent, row.round): row for row in self._disk.rows}
@@ -40,14 +41,8 @@ class ToldJournal:
     def note_start(self, start: int) -> None:
         self._note(lambda: setattr(self._disk, "start", start))
 
-    def note_sent(self, agent: int, rounds: Sequence[int]) -> None:
-        self._note(lambda: self._mark(agent, rounds, State.SENT))
-
-    def note_done(self, agent: int, rounds: Sequence[int]) -> None:
-        self._note(lambda: self._mark(agent, rounds, State.DONE))
-
-    def note_dropped(self, agent: int, rounds: Sequence[int]) -> None:
-        self._note(lambda: self._mark(agent, rounds, State.DROPPED))
+    def note(self, agent: int, rounds: Sequence[int], state: State) -> None:
+        self._note(lambda: self._mark(agent, rounds, state))
 
     def note_collected(self, agent: int, t: int) -> None:
         self._note(lambda: self._disk.collected.update({agent: t}))

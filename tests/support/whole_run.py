@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any
 import playback
 
 from edgefw.experiments.broker_load import BrokerProcess
+from edgefw.local.ports import loopback_places
 from edgefw.problem.dataset import Dataset
 from edgefw.scenario.setup import resolve
 from edgefw.services.agent.service import AgentOptions, AgentService
-from edgefw.services.network.ports import loopback_places
-from edgefw.services.network.prepare import agent_config, shard
+from edgefw.services.observer.briefing import agent_config, shard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from edgefw.local.ports import Places
     from edgefw.records import RunFolder
     from edgefw.scenario.model import Scenario
     from edgefw.scenario.setup import Setup
-    from edgefw.services.network.prepare import Places
 
 Step = tuple[int, str, str, object]
 """After which round of agent 0: a verb, a path and a body for the admin endpoint; KILL for another start."""
@@ -66,7 +66,7 @@ async def _run(path: Path, setup: Setup, folder: RunFolder, steps: Sequence[Step
 
 def _agent(setup: Setup, i: int, places: Places, observer: str) -> AgentService:
     peers = {j: places.agents[j].address for j in setup.graph.neighbours(i)}
-    config = agent_config(setup, i, playback.identity(setup), peers, places.broker.address)
+    config = agent_config(setup, i, playback.run_id(setup), peers, places.broker.address)
     index, data = shard(setup, i), setup.dataset
     own = Dataset(f"agent-{i}", data.features[index], data.labels[index], data.classes, data.scale)
     place = places.agents[i]

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from edgefw.delays.changes import Change
 from edgefw.telemetry.metrics import AgentMetrics, BrokerMetrics, ObserverMetrics, new_registry
 
 if TYPE_CHECKING:
@@ -99,3 +100,27 @@ def test_a_registry_says_what_runs_and_knows_no_other() -> None:
     assert resident is not None
     assert resident > 1_000_000
     assert not [family.name for family in second.collect() if family.name.startswith("edgefw_broker")]
+
+
+def test_the_last_ways_in_which_the_plan_was_changed_are_shown_with_their_times() -> None:
+    registry = CollectorRegistry()
+    metrics = BrokerMetrics(registry)
+    for agent in range(100):
+        metrics.plan_changed(Change("add", "latency", str(agent)), 1000.0 + agent)
+    metrics.plan_changed(Change("add", "latency", "99"), 2000.0)
+    assert registry.get_sample_value("edgefw_broker_plan_changes_total") == 101
+
+    def when(agent: int) -> float | None:
+        labels = {"what": "add", "fault": "latency", "agent": str(agent)}
+        return registry.get_sample_value("edgefw_broker_plan_changed_timestamp_seconds", labels)
+
+    assert [when(agent) for agent in (0, 67, 68, 98, 99)] == [None, None, 1068, 1098, 2000]
+
+
+def test_a_stream_that_is_set_up_again_is_counted_again() -> None:
+    registry = CollectorRegistry()
+    metrics = AgentMetrics(registry, 3)
+    for up in (False, True, False, True):
+        metrics.peer_up(4, up=up)
+    connects = registry.get_sample_value("edgefw_agent_peer_connects_total", {"agent": "3", "peer": "4"})
+    assert connects == 2

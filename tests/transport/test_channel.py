@@ -34,7 +34,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 async def watched(latency: float = 0.0) -> AsyncIterator[tuple[Proxy, Any]]:
     """Yield a proxy to a server, and a quiet stream through it that stands."""
     server = RpcServer()
-    port = await server.start("127.0.0.1:0", [])
+    port = await server.start("127.0.0.1:0")
     await server.ready()
     async with (
         asyncio.timeout(PATIENCE),

@@ -29,14 +29,12 @@ if TYPE_CHECKING:
 
     from edgefw.core.messages import Score
 
-SERVICE = "edgefw.v1.ObserverService"
-
 
 class Observing(stubs.ObserverServiceServicer):
     """An observer that takes everyone in and scores every play with its round."""
 
     async def Join(self, request: Any, context: Any) -> None:  # noqa: N802
-        joined = pb.Joined(identity="run", configuration=request.address.encode())
+        joined = pb.Joined(run_id="run", configuration=request.address.encode())
         await context.write(pb.JoinResponse(joined=joined))
         await context.write(pb.JoinResponse(samples=b"samples"))
 
@@ -51,7 +49,7 @@ class Observing(stubs.ObserverServiceServicer):
 async def observing() -> AsyncIterator[str]:
     server = RpcServer()
     add = partial(stubs.add_ObserverServiceServicer_to_server, Observing())
-    port = await server.start("127.0.0.1:0", [(SERVICE, add)])
+    port = await server.start("127.0.0.1:0", add)
     try:
         yield f"127.0.0.1:{port}"
     finally:
@@ -108,7 +106,7 @@ def test_a_neighbour_that_comes_back_at_another_address_is_found_by_its_name() -
 def test_feedback_goes_to_the_broker_and_comes_back_when_a_cut_is_healed() -> None:
     async def test() -> None:
         async with broker(scenario()) as server, proxy(server.address) as network:
-            agent = BrokerClient(network.address, 0, server.digest)
+            agent = BrokerClient(network.address, 0, server.run_id)
             deliveries = agent.deliveries()
             await agent.submit(1, b"first", 1.0)
             assert (await anext(deliveries)).payload == b"first"
@@ -127,7 +125,7 @@ def test_feedback_goes_to_the_broker_and_comes_back_when_a_cut_is_healed() -> No
 def test_what_arrives_in_a_round_is_collected_when_a_cut_is_healed() -> None:
     async def test() -> None:
         async with broker(scenario("rounds")) as server, proxy(server.address) as network:
-            agent = BrokerClient(network.address, 0, server.digest)
+            agent = BrokerClient(network.address, 0, server.run_id)
             await agent.submit(1, b"first", 1.0)
             network.cut()
             collecting = asyncio.create_task(agent.collect(1))

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from edgefw.core.messages import Score
 
-SERVICE = "edgefw.v1.ObserverService"
 POINT = np.zeros((1, 1), np.float32)
 
 
@@ -57,7 +56,7 @@ async def reporting(
 ) -> AsyncIterator[tuple[ObserverClient, list[Score], asyncio.Task[None]]]:
     server, scores = RpcServer(), list[Any]()
     add = partial(stubs.add_ObserverServiceServicer_to_server, servicer)
-    port = await server.start("127.0.0.1:0", [(SERVICE, add)])
+    port = await server.start("127.0.0.1:0", add)
     client = ObserverClient(f"127.0.0.1:{port}", 0, "run", scores.append)
     task = asyncio.create_task(client.run())
     try:

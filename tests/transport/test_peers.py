@@ -66,8 +66,8 @@ def test_frames_cross_an_edge_both_ways_in_order() -> None:
     async def body(zero: Node, one: Node) -> None:
         for t in (1, 2):
             for k in (1, 2, 3):
-                zero.links[1].send(frame(t, k, 0, value=t + k / 10))
-                one.links[0].send(frame(t, k, 1, value=-t - k / 10))
+                zero.links[1].send(encode_frame(frame(t, k, 0, value=t + k / 10)))
+                one.links[0].send(encode_frame(frame(t, k, 1, value=-t - k / 10)))
                 at_one = await one.links[0].receive(t, k)
                 at_zero = await zero.links[1].receive(t, k)
                 assert (at_one.agent, at_one.t, at_one.k) == (0, t, k)
@@ -81,8 +81,8 @@ def test_a_broken_stream_is_dialled_again_and_nothing_is_lost_or_sent_twice() ->
     async def body(zero: Node, one: Node) -> None:
         await exchange(zero.links[1], one.links[0], 1, 1)
         await one.stop()
-        zero.links[1].send(frame(1, 2))  # while there is no stream
-        one.links[0].send(frame(1, 2, 1))
+        zero.links[1].send(encode_frame(frame(1, 2)))  # while there is no stream
+        one.links[0].send(encode_frame(frame(1, 2, 1)))
         await one.start(one.port)
         assert (await one.links[0].receive(1, 2)).k == 2
         assert (await zero.links[1].receive(1, 2)).k == 2
@@ -99,17 +99,17 @@ def test_a_hello_that_cannot_be_the_neighbours_changes_nothing(resume: tuple[int
 
     async def body(zero: Node, one: Node) -> None:
         await exchange(zero.links[1], one.links[0], 1, 1)
-        zero.links[1].send(frame(1, 2))
+        zero.links[1].send(encode_frame(frame(1, 2)))
         await one.links[0].receive(1, 2)
-        stands = one.links[0]._session
+        stands = one.links[0]._stream
         foreign = pb.ExchangeRequest(hello=hello(resume_round=resume[0], resume_step=resume[1]))
         code, details, answers = await converse(one, foreign)
         assert (code, answers) == (grpc.StatusCode.FAILED_PRECONDITION, [])
         assert f"agent 0 needs frames from {resume} on" in details
         await converse(one, foreign, pb.ExchangeRequest(frame=bad_frame(step=9)))
         assert one.rejected("0", "resume") == 2
-        assert one.links[0]._session is stands
-        one.links[0].send(frame(1, 2, 1))
+        assert one.links[0]._stream is stands
+        one.links[0].send(encode_frame(frame(1, 2, 1)))
         assert (await zero.links[1].receive(1, 2)).k == 2
         await exchange(zero.links[1], one.links[0], 1, 3)
 
@@ -119,13 +119,13 @@ def test_a_hello_that_cannot_be_the_neighbours_changes_nothing(resume: tuple[int
 def test_a_stream_whose_place_was_taken_ends_and_its_neighbour_dials_again() -> None:
     async def body(zero: Node, one: Node) -> None:
         await exchange(zero.links[1], one.links[0], 1, 1)
-        first = zero.links[1]._session
+        first = zero.links[1]._stream
         foreign = hello(resume_round=1, resume_step=2)  # as agent 0 would say it
         bad = pb.ExchangeRequest(frame=bad_frame(step=9))
         code, _, _ = await converse(one, pb.ExchangeRequest(hello=foreign), bad)
         assert code is grpc.StatusCode.INVALID_ARGUMENT
         await exchange(zero.links[1], one.links[0], 1, 2)
-        assert zero.links[1]._session is not first
+        assert zero.links[1]._stream is not first
         assert one.rejected("0", "replaced") == 0  # it was no fault of agent 0
 
     run_edge(body)
@@ -146,7 +146,7 @@ def test_a_stream_that_does_not_say_hello_is_ended(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("changes", "reason", "peer", "named"),
     [
-        ({"scenario_digest": "e" * 32}, "digest", "unknown", ["e" * 32, "d" * 32]),
+        ({"run_id": "e" * 32}, "digest", "unknown", ["e" * 32, "d" * 32]),
         ({"protocol_version": 9}, "version", "unknown", ["9", "1"]),
         ({"agent": 7}, "agent", "unknown", ["7", "[0]"]),
         ({"agent": 2}, "agent", "unknown", ["2"]),  # a neighbour, but one that we dial

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from edgefw.services.broker.journal import Restored
 
-SERVICE = "edgefw.v1.BrokerService"
 Status = grpc.StatusCode
 
 
@@ -65,7 +64,7 @@ class Scripted(stubs.BrokerServiceServicer):
 async def scripted(*acts: Act) -> AsyncIterator[tuple[Scripted, BrokerClient]]:
     servicer, server = Scripted(acts), RpcServer()
     add = partial(stubs.add_BrokerServiceServicer_to_server, servicer)
-    port = await server.start("127.0.0.1:0", [(SERVICE, add)])
+    port = await server.start("127.0.0.1:0", add)
     client = BrokerClient(f"127.0.0.1:{port}", 0, "digest")
     try:
         yield servicer, client
@@ -227,7 +226,7 @@ def test_a_broker_may_go_away_and_come_back_without_loss_or_copies() -> None:
 def test_an_agent_whose_subscription_was_taken_over_subscribes_again() -> None:
     async def test() -> None:
         async with broker(scenario()) as client:
-            agent = BrokerClient(client.address, 0, client.digest)
+            agent = BrokerClient(client.address, 0, client.run_id)
             receiving = asyncio.ensure_future(anext(agent.deliveries()))
             await eventually(lambda: client.control.connected(0))
             foreign = await client.subscribe(0)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import playback
 import pytest
@@ -12,6 +15,7 @@ from forger import Forger, at_once, earlier, later, never
 from edgefw.commands import verify as command
 from edgefw.core.account import Kind
 from edgefw.errors import RecordError, UnverifiedError
+from edgefw.page.folder import read_story
 from edgefw.verification.record import read
 from edgefw.verification.verdict import verify
 
@@ -49,12 +53,41 @@ IN_ROUNDS: dict[str, Any] = {
         {"type": "adversary", "agents": [3], "strategy": "largest", "period": 4, "share": 0.5},
     ],
 }
+SAID_BY_WALL = [
+    "agent 3: latency 200ms is set",
+    "agent 1: latency 70ms apply_to=pending is set",
+    "agent 0: cut off: all feedback is held",
+    "agent 0: no longer cut off",
+    "agent 1: latency 70ms apply_to=pending is removed",
+    "all agents: blackout duration=150ms is set",
+    "all agents: blackout duration=150ms is over",
+]
+OLDER = (  # what makes the tables those of version 2
+    "DROP VIEW changes",
+    "ALTER TABLE plays DROP COLUMN late",
+    "UPDATE account SET round = 0 WHERE kind = 2",
+    "CREATE TABLE older AS SELECT moment, kind, agent, round, version, due, hash, norm, plan FROM account",
+    "DROP TABLE account",
+    "ALTER TABLE older RENAME TO account",
+    "DELETE FROM meta WHERE key = 'plan'",
+    "UPDATE meta SET key = 'bytes' WHERE key = 'wire_bytes'",
+    "PRAGMA user_version = 2",
+)
 ROUND_STEPS: list[whole_run.Step] = [
     (4, "POST", "/links/0/faults", {"name": "slow", "type": "rounds", "attributes": {"rounds": 3}}),
     (6, "POST", "/links/1/faults", LATER | {"type": "rounds", "rounds": 3}),
     (8, "PATCH", "/links/0", {"enabled": False}),
     (11, "PATCH", "/links/0", {"enabled": True}),
     (13, "DELETE", "/links/1/faults/more", None),
+]
+
+
+SAID_IN_ROUNDS = [
+    "agent 0: rounds 3 is set",
+    "agent 1: rounds 3 apply_to=pending is set",
+    "agent 0: cut off: all feedback is held",
+    "agent 0: no longer cut off",
+    "agent 1: rounds 3 apply_to=pending is removed",
 ]
 
 
@@ -77,6 +110,22 @@ def refusal(forger: Forger) -> str:
         command.run(str(forger.folder.path))
     assert failure.value.exit_code == 1
     return str(failure.value)
+
+
+class Change(NamedTuple):
+    """A row of the view of that name."""
+
+    version: int
+    round: int
+    seconds: float
+    who: str
+    what: str
+
+
+def changes_of(folder: RunFolder) -> list[Change]:
+    with closing(sqlite3.connect(folder.path / "run.sqlite")) as database:
+        rows = database.execute("SELECT version, round, seconds, who, what FROM changes")
+        return [Change(*row) for row in rows]
 
 
 def is_wall(folder: RunFolder) -> bool:
@@ -140,8 +189,8 @@ def test_false_arrivals_under_the_name_of_another_build_are_refused(forger: Forg
         ("UPDATE account SET round = 7", Kind.ACCEPTED, 3, 6),
         ("UPDATE account SET kind = 99", Kind.ACCEPTED, 3, 6),
         ("UPDATE account SET due = 'soon'", Kind.ACCEPTED, 3, 6),
-        ("UPDATE account SET plan = replace(plan, 'fault', 'fraud')", Kind.PLAN, 0, 0),
-        ("DELETE FROM account", Kind.PLAN, 0, 0),
+        ("UPDATE account SET plan = replace(plan, 'fault', 'fraud')", Kind.PLAN, 0, None),
+        ("DELETE FROM account", Kind.PLAN, 0, None),
         ("DELETE FROM account", Kind.DROPPED, 2, None),
         ("DELETE FROM account", Kind.REDUE, 1, 0),
         ("DELETE FROM account", Kind.REDUE, 0, 0),
@@ -155,9 +204,68 @@ def test_a_changed_account_is_refused(
     refusal(forger)
 
 
+def test_every_change_is_on_record_with_who_made_it_and_what_it_was(honest: RunFolder) -> None:
+    first, *changes = changes_of(honest)
+    assert (first.version, first.round, first.who) == (1, 0, "broker")
+    assert first.seconds < 0  # before the first feedback
+    said = SAID_BY_WALL if is_wall(honest) else SAID_IN_ROUNDS
+    assert [change.what for change in changes] == said[: len(changes)]
+    assert len(changes) >= 5  # what ends by itself may end after the run
+    for change in changes:
+        by_itself = change.what.endswith("is over")
+        name, _, address = change.who.partition(" at ")
+        assert (
+            change.who == "broker" if by_itself else (name[:14], address) == ("Python-urllib/", "127.0.0.1")
+        )
+
+
+def test_every_change_is_on_record_at_its_round_and_time(honest: RunFolder) -> None:
+    steps = WALL_STEPS if is_wall(honest) else ROUND_STEPS
+    accepted = [entry for entry in honest.account() if entry.kind is Kind.ACCEPTED]
+    start = accepted[0].moment
+    for change, (after, *_) in zip(changes_of(honest)[1:], steps, strict=False):
+        before = [entry for entry in accepted if entry.version < change.version]
+        assert change.round == max(entry.round for entry in before) >= after
+        following = [(entry.moment - start) / 1e9 for entry in accepted[len(before) :]]
+        assert (before[-1].moment - start) / 1e9 <= change.seconds <= min(following, default=change.seconds)
+
+
+def test_the_page_tells_the_changes_that_are_on_record(honest: RunFolder) -> None:
+    story = read_story(honest, read(honest).setup.scenario)
+    told = [(event.round, round(event.seconds or 0.0, 6), event.text) for event in story.happenings.events]
+    for change in changes_of(honest)[1:]:
+        by = "" if change.who == "broker" else f", by {change.who}"
+        assert (change.round, round(change.seconds, 6), f"{change.what}{by}") in told
+
+
+@pytest.mark.parametrize("version", [1, 2, 4])
+def test_a_change_of_the_plan_at_another_round_is_refused(forger: Forger, version: int) -> None:
+    forger.sql("UPDATE account SET round = round + 1 WHERE kind = 2 AND version = ?", (version,))
+    assert f"plan {version} is said to have come after round" in refusal(forger)
+
+
+def test_a_run_of_the_tables_before_is_read_and_verified(forger: Forger) -> None:
+    for statement in OLDER:
+        with closing(sqlite3.connect(forger.folder.path / "run.sqlite")) as database, database:
+            database.execute(statement)
+    summary = json.loads((forger.folder.path / "summary.json").read_text())
+    summary["bytes"] = summary.pop("wire_bytes")
+    for name in ("pace_asked", "pace_reached", "pace_kept", "missed_ticks"):
+        del summary[name]
+    (forger.folder.path / "summary.json").write_text(json.dumps(summary))
+    command.run(str(forger.folder.path))
+    said = forger.folder.summary()
+    assert said is not None
+    assert (said.bytes, said.wire_bytes, said.pace_kept) == (summary["bytes"], None, None)
+    assert read_story(forger.folder, read(forger.folder).setup.scenario).happenings.events
+
+
 def test_an_account_without_one_change_of_the_plan_is_refused(forger: Forger) -> None:
-    forger.sql("DELETE FROM account WHERE kind = 2 AND version = 3")
-    assert "plan" in refusal(forger)
+    """One that some feedback was accepted under; one that nobody noticed leaves no trace."""
+    forger.sql(
+        "DELETE FROM account WHERE kind = 2 AND version = (SELECT max(version) FROM account WHERE kind = 3)"
+    )
+    refusal(forger)
 
 
 def test_an_account_whose_releases_were_moved_is_refused(forger: Forger) -> None:

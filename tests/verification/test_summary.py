@@ -12,6 +12,7 @@ from recorded_run import meta, recorded
 from edgefw.core.regret import Comparator
 from edgefw.errors import RecordError
 from edgefw.records import RunFolder, Summary, score
+from edgefw.scenario.pace import timing
 from edgefw.services.observer.ledger import lateness
 from edgefw.verification.record import read
 from edgefw.verification.summary import check_summary
@@ -28,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """Return a run as an observer leaves it."""
     folder = recorded(tmp_path_factory.mktemp("run") / "run")
     setup = read(folder).setup
-    counts = {"messages": "[7, 7, 7, 7]", "bytes": "[1, 2, 3, 4]", "wall_seconds": "1.5", "mode": "up"}
+    counts = {"messages": "[7, 7, 7, 7]", "wire_bytes": "[1, 2, 3, 4]", "wall_seconds": "1.5", "mode": "up"}
     folder.write_rows(folder.rows(), meta(setup) | counts)
     losses = [[row.global_loss for row in some] for some in read(folder).rounds]
     total_delay, unused = lateness(setup.delays)
@@ -37,8 +38,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
         rounds=setup.rounds,
         unused=unused,
         messages=28,
-        bytes=10,
+        bytes=28 * setup.frame_bytes,
+        wire_bytes=10,
         wall_seconds=1.5,
+        **timing(setup.scenario.pace, setup.rounds, 1.5, 0),
         **setup.facts(),
         **score(np.array(losses), total_delay, Comparator(3.0, 0.01)),
     )
@@ -87,8 +90,16 @@ def test_a_summary_as_it_was_written_passes(folder: RunFolder) -> None:
         ("unused", 0),
         ("messages", 27),
         ("messages", 29),
-        ("bytes", 9),
+        ("bytes", 10),
+        ("wire_bytes", 9),
+        ("wire_bytes", None),
+        ("missed_ticks", 1),
         ("wall_seconds", 1.0),
+        ("wall_seconds", None),
+        ("pace_asked", 0.1),
+        ("pace_reached", 0.01),
+        ("pace_reached", None),
+        ("pace_kept", 1),
         ("per_agent", []),
         ("per_agent", None),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rows import agents, broker, learning, overview, runtime
+from rows import agents, broker, faults, learning, overview, runtime
 
 if TYPE_CHECKING:
     from panels import Panel
@@ -17,5 +17,6 @@ def rows() -> dict[str, list[Panel]]:
         "Learning": learning.panels(),
         "Broker": broker.panels(),
         "Agents": agents.panels(),
+        "Faults of the network": faults.panels(),
         "Runtime": runtime.panels(),
     }

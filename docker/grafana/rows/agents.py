@@ -1,4 +1,4 @@
-"""The row of the agents: rounds, waiting and traffic."""
+"""The row of the agents: rounds, time and traffic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 def panels() -> list[Panel]:
     """Return the panels of the row."""
-    waiting = f"edgefw_agent_waiting_seconds{{{AGENT}}} or edgefw_agent_peer_up{{{AGENT}}} * 0"
     return [
         chart(
             "Round",
@@ -25,7 +24,8 @@ def panels() -> list[Panel]:
         ),
         chart(
             "Rounds a second",
-            "Plays a second; the pace of the scenario unless the machine is slower.",
+            "Plays a second. It is one over the length of a round; the first row has that, asked for and "
+            "reached.",
             units.CountsPerSecond,
             Query(f"rate(edgefw_agent_round_duration_seconds_count{{{AGENT}}}{RATE})"),
         ),
@@ -40,19 +40,6 @@ def panels() -> list[Panel]:
             "How much of its time an agent waits for a frame of a neighbour.",
             units.PercentUnit,
             Query(f"sum by (agent) (rate(edgefw_agent_exchange_wait_seconds_sum{{{AGENT}}}{RATE}))"),
-        ),
-        chart(
-            "Waiting now",
-            "For how long an agent has waited for one neighbour, once that is noticeable. The one to look "
-            "at is waited for and waits for nobody.",
-            units.Seconds,
-            Query(waiting, "{{agent}} for {{peer}}"),
-        ),
-        chart(
-            "Neighbours connected",
-            "Streams to neighbours that stand.",
-            units.NoUnit,
-            Query(f"sum by (agent) (edgefw_agent_peer_up{{{AGENT}}})"),
         ),
         chart(
             "Outstanding feedback",

@@ -60,7 +60,8 @@ def panels() -> list[Panel]:
         ),
         chart(
             "Refusals",
-            "Requests a second that the broker refused, by reason. At `full` the agent waits and retries.",
+            "Requests a second that the broker refused, by reason. In a healthy run it is 0. At `full` the "
+            "agent waits and retries.",
             units.CountsPerSecond,
             Query(f"sum by (reason) (rate(edgefw_broker_rejected_total{{{AGENT}}}{RATE}))", "{{reason}}"),
         ),

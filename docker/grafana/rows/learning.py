@@ -19,16 +19,17 @@ def panels() -> list[Panel]:
     return [
         chart(
             "Regret, at least",
-            "Losses of an agent so far, less those of the best fixed point of the whole horizon: its regret "
-            "so far is at least this. Where agents learn, it grows ever slower.",
+            "A lower bound of the regret so far: losses of an agent, less those of the best fixed point of "
+            "the whole horizon. Where agents learn, it grows ever slower. Empty in the first rounds, while "
+            "that point is sought.",
             units.NoUnit,
             Query(regret),
             floor=None,
         ),
         chart(
             "Regret / sqrt(B), at least",
-            "Regret so far, or less, over the root of the total delay: by the paper's bound it stays below a "
-            "constant.",
+            "The lower bound of the regret over the root of the total delay: by the paper's theorems it "
+            "stays below a constant. Empty in the first rounds, as regret is.",
             units.NoUnit,
             Query(f"{regret} / scalar(sqrt(avg(edgefw_agent_total_delay_rounds)))"),
             floor=None,

@@ -28,9 +28,10 @@ def panels() -> list[Panel]:
         ),
         number(
             "Network regret, at least",
-            "The largest regret of an agent is at least this: its losses so far, less those of the best "
-            "fixed point of the whole horizon. At the end it is its regret, up to the gap. Known once that "
-            "point is found, which takes longer than the first rounds.",
+            "A lower bound while the run goes on: losses so far of the agent that has the most, less those "
+            "of the best fixed point of the whole horizon. The best point of the rounds so far loses less, "
+            "so the regret so far is at least this. When the last round is played it is the regret, up to "
+            "the gap. Not yet known in the first rounds, while the point is sought.",
             units.NoUnit,
             "edgefw_network_regret",
         ),
@@ -76,7 +77,6 @@ def panels() -> list[Panel]:
             "What the broker holds back, by agent. A delay deepens the queue of its agent and no other.",
             units.NoUnit,
             depth,
-            width=12,
         ),
         chart(
             "Rounds played and recorded",
@@ -85,6 +85,14 @@ def panels() -> list[Panel]:
             units.NoUnit,
             Query("max(edgefw_agent_round)", "played"),
             Query("edgefw_network_round", "recorded"),
-            width=12,
+        ),
+        chart(
+            "Pace asked for and reached",
+            "How long a round is to take, and how long the last twenty took on average. Above what was "
+            "asked for, the machine is too slow: delays in time are then fewer rounds than they should be. "
+            "Asked for is 0 where the scenario says asap.",
+            units.Seconds,
+            Query("edgefw_network_pace_asked_seconds", "asked for"),
+            Query("edgefw_network_pace_reached_seconds", "reached"),
         ),
     ]

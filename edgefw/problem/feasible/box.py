@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgefw.problem.feasible.base import FeasibleSet
+from edgefw.problem.feasible.base import FeasibleSet, Real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from edgefw.problem.feasible.base import Real
 
 
 class Box(FeasibleSet):

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgefw.problem.feasible.base import Atoms, FeasibleSet
+from edgefw.problem.feasible.base import Atoms, FeasibleSet, Real
 from edgefw.problem.feasible.rows import largest_magnitude, nearest_on_simplex
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from edgefw.problem.feasible.base import Real
 
 
 class L1Ball(FeasibleSet):

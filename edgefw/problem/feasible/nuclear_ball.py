@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgefw.problem.feasible.base import FeasibleSet
+from edgefw.problem.feasible.base import FeasibleSet, Real
 from edgefw.problem.feasible.rows import nearest_on_simplex
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from edgefw.problem.feasible.base import Real
 
 
 class NuclearBall(FeasibleSet):

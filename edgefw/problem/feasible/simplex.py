@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgefw.problem.feasible.base import Atoms, FeasibleSet
+from edgefw.problem.feasible.base import Atoms, FeasibleSet, Real
 from edgefw.problem.feasible.rows import nearest_on_simplex, smallest
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
-
-    from edgefw.problem.feasible.base import Real
 
 
 class Simplex(FeasibleSet):

@@ -6,6 +6,10 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from edgefw.services.clock import loop_time
+from edgefw.transport.codec import encode_frame
+from edgefw.transport.race import end_all
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -35,8 +39,9 @@ class Neighbours:
 
     async def exchange(self, frame: Frame) -> dict[int, Frame]:
         """Send a frame to all neighbours; return theirs of the same (t, k), waiting without end."""
+        encoded = encode_frame(frame)  # once: it is the same for all
         for link in self._links.values():
-            link.send(frame)
+            link.send(encoded)
         self.messages += len(self._links)
         tasks = {j: asyncio.create_task(self._receive(link, frame)) for j, link in self._links.items()}
         try:
@@ -44,25 +49,23 @@ class Neighbours:
             return {j: task.result() for j, task in tasks.items()}
         finally:
             if waiting := [task for task in tasks.values() if not task.done()]:
-                for task in waiting:
-                    task.cancel()
-                await asyncio.gather(*waiting, return_exceptions=True)
+                await end_all(waiting)
 
     async def _receive(self, link: PeerLink, sent: Frame) -> Frame:
-        begin = _now()
+        begin = loop_time()
         frame = await link.receive(sent.t, sent.k)
-        self._metrics.wait(link.peer, _now() - begin)
+        self._metrics.wait(link.peer, loop_time() - begin)
         if link.peer in self._silent:
             self._silent.remove(link.peer)
             self._metrics.waiting(link.peer, 0)
         return frame
 
     async def _all_there(self, tasks: Mapping[int, asyncio.Task[Frame]], frame: Frame) -> None:
-        begin, pending = _now(), set(tasks.values())
+        begin, pending = loop_time(), set(tasks.values())
         while pending:
             _, pending = await asyncio.wait(pending, timeout=REPORT_WAIT)
             silent = (link for j, link in self._links.items() if tasks[j] in pending)
-            self._say_who_is_silent(silent, frame, _now() - begin)
+            self._say_who_is_silent(silent, frame, loop_time() - begin)
 
     def _say_who_is_silent(self, silent: Iterable[PeerLink], frame: Frame, waited: float) -> None:
         level = logging.ERROR if waited > self._timeout else logging.WARNING
@@ -75,7 +78,3 @@ class Neighbours:
                 *(self._agent, link.peer, frame.t, frame.k, waited, self._timeout),
                 "up" if link.up else "down",
             )
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

@@ -27,8 +27,8 @@ from edgefw.transport.codec import decode_feedback, encode_feedback
 from edgefw.transport.joining import join
 from edgefw.transport.observer_client import ObserverClient
 from edgefw.transport.peer_link import Identity, PeerLink
-from edgefw.transport.peers import SERVICE_NAME, PeerServicer, keep_dialling
-from edgefw.v1 import peer_service_pb2_grpc
+from edgefw.transport.peers import PeerServicer, keep_dialling
+from edgefw.v1.peer_service_pb2_grpc import add_PeerServiceServicer_to_server
 
 if TYPE_CHECKING:
     from edgefw.problem.dataset import Dataset
@@ -80,13 +80,13 @@ class AgentService:
         self._options = options
         self._config, self._spec, self._shard = config, spec, shard
         self._core = make_agent(spec)
-        self._loss = make_loss(config.loss)
+        self._loss = make_loss(config.loss, config.loss_params)
         self._stream = Stream(
             np.arange(len(shard)), config.batch, spec.seed, spec.agent, in_order=config.in_order
         )
         self._registry = new_registry("agent")
         self._metrics = AgentMetrics(self._registry, spec.agent)
-        me = Identity(spec.agent, config.digest, spec.exchanges, spec.shape)
+        me = Identity(spec.agent, config.run_id, spec.exchanges, spec.shape)
         self._links = {j: PeerLink(me, j, self._metrics) for j in self._core.neighbours}
         self._neighbours = Neighbours(spec.agent, self._links, config.peer_timeout, self._metrics)
         self._me = me
@@ -98,10 +98,7 @@ class AgentService:
         """Listen, join the network, play all rounds, and end (or stay) when they are over."""
         server = Server(self._registry, transport=self._options.transport)
         servicer = PeerServicer(self._me, self._links, self._metrics)
-        await server.start(
-            self._options.listen,
-            [(SERVICE_NAME, lambda s: peer_service_pb2_grpc.add_PeerServiceServicer_to_server(servicer, s))],
-        )
+        await server.start(self._options.listen, partial(add_PeerServiceServicer_to_server, servicer))
         await server.ready()
         log.info("listening on %s, neighbours %s", self._options.listen.address, sorted(self._links))
         try:
@@ -113,8 +110,8 @@ class AgentService:
         """Everything an agent does, as tasks that end together."""
         config, spec = self._config, self._spec
         observer, transport = self._options.observer, self._options.transport
-        self._broker = BrokerClient(config.broker, spec.agent, config.digest, transport)
-        self._observer = ObserverClient(observer, spec.agent, config.digest, self._scored, transport)
+        self._broker = BrokerClient(config.broker, spec.agent, config.run_id, transport)
+        self._observer = ObserverClient(observer, spec.agent, config.run_id, self._scored, transport)
         try:
             async with asyncio.TaskGroup() as group:
                 helpers = [group.create_task(self._observer.run())]
@@ -140,6 +137,7 @@ class AgentService:
         arrivals: list[Feedback] = []
         tick = loop_time()
         for t in range(1, self._config.rounds + 1):
+            late = self._missed(tick) if t > 1 else None
             await asyncio.sleep(max(0.0, tick - loop_time()))
             tick = max(tick, loop_time()) + self._config.pace
             if self._config.clock == "wall":
@@ -149,12 +147,17 @@ class AgentService:
             self._metrics.round_duration.observe(loop_time() - begin)
             if t == 1:  # its sweep was also the wait for neighbours to come up: the pace begins now
                 tick = loop_time() + self._config.pace
-            await self._learn_later(play, arrivals, group)
+            await self._learn_later(play, arrivals, late, group)
             if self._config.clock == "rounds":
                 for delivery in await self._broker.collect(t):
                     self._receive(delivery)
                 arrivals = self._inbox.take(t)
         log.info("played all %d rounds", self._config.rounds)
+
+    def _missed(self, tick: float) -> float | None:
+        """Return by how many seconds a round misses its tick; None where it does not, or goes without."""
+        late = loop_time() - tick
+        return late if self._config.pace and late > 0 else None
 
     async def _sweep(self, t: int, arrivals: list[Feedback]) -> Play:
         """Run update t-1 and prediction t with the neighbours."""
@@ -164,7 +167,9 @@ class AgentService:
             step = self._core.advance(await self._neighbours.exchange(step))
         return step
 
-    async def _learn_later(self, play: Play, used: list[Feedback], group: asyncio.TaskGroup) -> None:
+    async def _learn_later(
+        self, play: Play, used: list[Feedback], late: float | None, group: asyncio.TaskGroup
+    ) -> None:
         """Let the environment evaluate the play; submit the feedback, report the play."""
         index = self._stream.indices(play.t)
         features, labels = self._shard.rows(index, np.float32), self._shard.labels[index]
@@ -185,6 +190,7 @@ class AgentService:
             outstanding=self._inbox.outstanding,
             messages=self._neighbours.messages,
             sent_bytes=self._neighbours.sent_bytes,
+            late=late,
         )
 
     async def _submit(self, t: int, payload: bytes, norm: float, group: asyncio.TaskGroup) -> None:

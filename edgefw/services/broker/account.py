@@ -8,10 +8,12 @@ again, with the moments they had, and a BEGUN says that others may be missing be
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from edgefw.core.account import Entry, Kind
+from edgefw.core.account import BROKER, Entry, Kind
 from edgefw.delays.plan import plan_to_json
+from edgefw.delays.words import cut
 from edgefw.records import content_hash
 
 if TYPE_CHECKING:
@@ -19,8 +21,10 @@ if TYPE_CHECKING:
 
     from edgefw.delays.link import Held
     from edgefw.delays.plan import Plan
-    from edgefw.services.broker.journal import Restored, Row
+    from edgefw.services.broker.journal import Restored
     from edgefw.services.broker.timeline import Timeline
+
+LONGEST = 2_000  # characters that are told of a change
 
 
 class Account:
@@ -30,13 +34,14 @@ class Account:
         self._timeline, self._sink = timeline, sink
         self._wall, self._version = True, 0
         self._last = 0
+        self._round = 0  # the last of which anybody's feedback was accepted
 
     def recall(self, known: Restored | None) -> None:
         """Tell the acceptances that a journal knows of, before the hold takes them over."""
         if known is None or self._sink is None:
             return
-        for row in sorted(known.rows, key=_accepted):
-            self._last = max(self._last, row.accepted)
+        for row in sorted(known.rows, key=attrgetter("accepted")):
+            self._last, self._round = max(self._last, row.accepted), max(self._round, row.round)
             hash_ = None if row.payload is None else content_hash(row.payload)
             key = row.agent, row.round
             self._tell(Entry(row.accepted, Kind.ACCEPTED, *key, row.version, hash=hash_, norm=row.norm))
@@ -45,14 +50,17 @@ class Account:
         """Tell that a broker begins, or goes on, under this plan."""
         self._wall, self._version = plan.rules.clock == "wall", plan.version
         self._add(Kind.BEGUN, now)
-        self.changed(plan, now)
+        self.changed(plan, now, "the broker begins with it", BROKER)
 
-    def changed(self, plan: Plan, now: float) -> None:
-        """Tell that a plan is in force from now on."""
+    def changed(self, plan: Plan, now: float, what: str, who: str) -> None:
+        """Tell that a plan is in force from now on: what it changes, in words, and who wanted it."""
         self._version = plan.version
         if self._sink is not None:
             text = plan_to_json(plan, self._timeline.real)
-            self._tell(Entry(self._moment(now), Kind.PLAN, version=plan.version, plan=text))
+            moment, kind = self._moment(now), Kind.PLAN
+            self._tell(
+                Entry(moment, kind, 0, self._round, plan.version, plan=text, what=cut(what, LONGEST), who=who)
+            )
 
     def accepted(
         self, key: tuple[int, int], payload: bytes, norm: float, held: Held | None, now: float
@@ -61,6 +69,7 @@ class Account:
         if self._sink is None:
             return self._timeline.real(now)
         moment, due = self._moment(now), None if held is None else self._due(held)
+        self._round = max(self._round, key[1])
         self._tell(Entry(moment, Kind.ACCEPTED, *key, self._version, due, content_hash(payload), norm))
         if held is None:
             self._add(Kind.DROPPED, now, *key)
@@ -113,7 +122,3 @@ class Account:
         if math.isinf(held.due):
             return None
         return self._timeline.real(held.due) if self._wall else int(held.due)
-
-
-def _accepted(row: Row) -> int:
-    return row.accepted

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from edgefw.core.account import BROKER
+from edgefw.delays.changes import difference
 from edgefw.delays.edits import without
 from edgefw.delays.hold import RoundsHold
 from edgefw.delays.limits import check_limits
 from edgefw.delays.plan import plan_to_json
+from edgefw.delays.words import changes_in_words
 from edgefw.errors import JournalFullError
-from edgefw.services.broker.admin.events import Events
-from edgefw.services.broker.admin.views import LinkState
+from edgefw.services.broker.events import Events
+from edgefw.services.broker.steering import LinkState
+from edgefw.services.broker.timeline import SECOND
 from edgefw.services.clock import loop_time
 
 if TYPE_CHECKING:
@@ -22,7 +27,7 @@ if TYPE_CHECKING:
 
     from prometheus_client import CollectorRegistry
 
-    from edgefw.delays.entry import Entry
+    from edgefw.delays.entry import PlanEntry
     from edgefw.delays.hold import Hold
     from edgefw.delays.link import Held
     from edgefw.delays.plan import Moment, Plan
@@ -56,7 +61,8 @@ class Control:
         self._seen = loop_time()  # up to here, beginnings have been taken care of
         self.connected: Callable[[int], bool] = self._has_collected
         self.release_due: Callable[[], None] = lambda: None
-        self.wake: Callable[[], None] = lambda: None  # told that something may be due earlier than before
+        self.run_name = ""  # what the run is called
+        self.wake: Callable[[float, float], None] = lambda _due, _now: None  # told when something is due
         self.events = Events()
 
     @property
@@ -83,8 +89,11 @@ class Control:
             faults=plan.in_force(agent, now, link.highest, self._hold.start),
         )
 
-    async def apply(self, kind: str, edit: Callable[[Plan, Moment], Plan]) -> Plan:
-        """Put an edited plan in force; returns when it is. An error of the edit changes nothing."""
+    async def apply(self, kind: str, edit: Callable[[Plan, Moment], Plan], who: str = BROKER) -> Plan:
+        """Put an edited plan in force, for `who` wants it; returns when it is.
+
+        An error of the edit changes nothing.
+        """
         plan = edit(self._proposed, self._hold.moment(loop_time()))
         if plan is self._proposed:
             return plan
@@ -101,7 +110,7 @@ class Control:
             with suppress(JournalFullError):  # on disk, this plan is newer than the one in force: no longer
                 await self._keep(self._proposed)
             raise JournalFullError("an earlier change could not be kept: send this one again")
-        await self._put_in_force(kind, plan)
+        await self._put_in_force(kind, plan, who)
         return plan
 
     async def run(self) -> None:
@@ -119,13 +128,15 @@ class Control:
                 async with asyncio.timeout(min(pause, RETRY) if over else pause):
                     await self._changed.wait()
 
-    def submitted(self, first: bool) -> None:  # noqa: FBT001 - it is a callback
+    def submitted(self, agent: int, now: float) -> None:
         """Note that feedback has been taken over: the first starts the run, each may end a fault."""
+        first = self._hold.start == now
         if first and self._hold.start is not None:
             self._journal.note_start(self._journal.timeline.real(self._hold.start))
         if first or self._counts_rounds():
             self._changed.set()
-        self.wake()
+        if (due := self._hold.next_due_of(agent)) is not None:
+            self.wake(due, now)
 
     def released(self, released: Sequence[Held], now: float) -> None:
         """Note what has been released."""
@@ -154,12 +165,13 @@ class Control:
         self._failures += 1
         self._proposed = replace(self.plan, version=self._proposed.version + 1)
 
-    async def _put_in_force(self, kind: str, plan: Plan) -> None:
+    async def _put_in_force(self, kind: str, plan: Plan, who: str) -> None:
         before = self.plan
         self.release_due()  # what was due before the change is not held by it
-        concerned = self._hold.change(plan)
-        self._account.changed(plan, loop_time())
-        self._metrics.plan_changes.inc()
+        concerned, now = self._hold.change(plan), loop_time()
+        said = changes_in_words(before, plan, self._hold.moment(now), self._hold.start)
+        self._account.changed(plan, now, "; ".join(each.text for each in said), who)
+        self._metrics.plan_changed(difference(kind, before, plan), self._journal.timeline.real(now) / SECOND)
         self._changed.set()
         for agent in concerned:
             self._redue(agent)
@@ -179,23 +191,18 @@ class Control:
         now = loop_time()
         self._account.redue(agent, now)
         self.dropped(agent, self._hold.redue(agent, now), now)
-        self.wake()
+        self.wake(-math.inf, now)
 
     def _begin_or_end(self, now: float) -> None:
         """Let faults that act on what is pending begin to, or let go."""
         before, self._seen = self._seen, now
-        concerned = [
-            link.agent
-            for link in self._hold.links
-            for fault in self.plan.later(link.agent, self._hold.start)
-            if any(before < moment <= now for moment in fault.span)
-        ]
+        concerned = self.plan.touched(before, now, self._hold.start)
         if concerned:
             self.release_due()
-        for agent in dict.fromkeys(concerned):
+        for agent in concerned:
             self._redue(agent)
 
-    async def _remove(self, over: Sequence[Entry]) -> bool:
+    async def _remove(self, over: Sequence[PlanEntry]) -> bool:
         """Take out faults whose time is over; return False where that has to wait: they do nothing any more.
 
         What is accepted is accepted under a version that is on disk, so it waits for that as any change does.

@@ -6,15 +6,14 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from grpc.aio import EOF, InternalError
-
 from edgefw.errors import JournalError, JournalFullError, WireError
 from edgefw.services.broker.journal import Accepted
-from edgefw.services.clock import loop_time
+from edgefw.services.clock import completed, loop_time
+from edgefw.transport.race import end_all
 from edgefw.v1 import broker_service_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator
 
     from edgefw.delays.hold import Hold, Taken
     from edgefw.services.broker.account import Account
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from edgefw.services.broker.control import Control
     from edgefw.services.broker.journal import Journal
     from edgefw.telemetry.metrics import BrokerMetrics
+    from edgefw.transport.refusals import Caller
 
 log = logging.getLogger(__name__)
 
@@ -50,11 +50,11 @@ class Intake:
         wall = hold.plan.rules.clock == "wall"
         self._gauge = metrics.requested if wall else metrics.requested_rounds
 
-    async def serve(self, context: Any, who: Callable[[int], None]) -> None:
-        """Take what comes over a stream, answer in its order; `who` is told the agent of each request."""
+    async def serve(self, requests: AsyncIterator[pb.SubmitRequest], context: Any, caller: Caller) -> None:
+        """Take what comes over a stream, answer in its order; `caller` is who sent the last request."""
         answers: Answers = asyncio.Queue(IN_FLIGHT)
         writing = asyncio.create_task(self._answer(answers, context))
-        reading = asyncio.create_task(self._read(answers, context, who))
+        reading = asyncio.create_task(self._read(answers, requests, caller))
         ending = asyncio.create_task(self._end(answers, reading))
         try:
             await asyncio.wait({reading, writing}, return_when=asyncio.FIRST_COMPLETED)
@@ -65,9 +65,7 @@ class Intake:
             if reading.done():
                 reading.result()
         finally:
-            for task in (reading, writing, ending):
-                task.cancel()
-            await asyncio.gather(reading, writing, ending, return_exceptions=True)
+            await end_all([reading, writing, ending])
 
     def close(self) -> None:
         """End every stream, after the answers to what has been taken: the broker is stopping."""
@@ -78,10 +76,12 @@ class Intake:
         reading.cancel()
         await answers.put(None)
 
-    async def _read(self, answers: Answers, context: Any, who: Callable[[int], None]) -> None:
+    async def _read(
+        self, answers: Answers, requests: AsyncIterator[pb.SubmitRequest], caller: Caller
+    ) -> None:
         try:
-            while (request := await context.read()) is not EOF:
-                who(request.agent)
+            async for request in requests:
+                caller.agent = request.agent
                 await answers.put(self.take(request))
         except WireError:
             await answers.put(None)
@@ -99,10 +99,10 @@ class Intake:
         answer = pb.SubmitResponse(
             requested_delay=taken.requested_delay, dropped=taken.dropped, agent=key[0], round=key[1]
         )
-        return answer, self._commits.get(key) or _done()
+        return answer, self._commits.get(key) or completed()
 
     def _keep(self, key: Key, request: pb.SubmitRequest, taken: Taken, now: float) -> None:
-        self._control.submitted(self._hold.start == now)  # whether it is the run's first
+        self._control.submitted(key[0], now)
         held = self._hold.links[key[0]].held.get(key[1])
         record = Accepted(
             *key,
@@ -147,11 +147,3 @@ class Intake:
                 raise WireError("full", str(error)) from None
             except JournalError as error:  # the broker ends; the next one may do better
                 raise WireError("stopping", str(error)) from None
-            except InternalError:  # what gRPC raises in a stream whose other end has gone
-                return
-
-
-def _done() -> asyncio.Future[None]:
-    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    future.set_result(None)
-    return future

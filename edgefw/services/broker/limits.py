@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from edgefw.delays.limits import Limits
+from edgefw.delays.limits import MEGABYTE, Capacity
+from edgefw.scenario.plan import declared_limits
 from edgefw.services.broker.memory import available
 
 if TYPE_CHECKING:
@@ -13,23 +14,22 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_MEGABYTE = 1_000_000
-_PROGRAM = 160 * _MEGABYTE  # the broker itself, and what is on its way from the network to the disk
+_PROGRAM = 160 * MEGABYTE  # the broker itself, and what is on its way from the network to the disk
 _SHARE = 2  # of the rest, one half is for feedback: memory that is taken and given back has gaps
 
 
-def limits_of(scenario: Scenario, memory: int | None = None) -> Limits:
+def limits_of(scenario: Scenario, memory: int | None = None) -> Capacity:
     """Return the scenario's limits, lowered to what this machine or container has room for."""
-    limits = scenario.limits
+    declared = declared_limits(scenario)
     room = _room(available() if memory is None else memory)
-    if room < limits.megabytes:
+    if room * MEGABYTE < declared.bytes:
         log.warning(
             "limits.megabytes is %d, and there is memory for %d: agents wait when that is full; "
             "give the broker more memory to hold more",
-            limits.megabytes,
+            declared.bytes // MEGABYTE,
             room,
         )
-    return Limits(limits.link, limits.all, min(limits.megabytes, room) * _MEGABYTE)
+    return declared._replace(bytes=min(declared.bytes, room * MEGABYTE))
 
 
 def _room(memory: int) -> int:
@@ -38,4 +38,4 @@ def _room(memory: int) -> int:
     >>> _room(2 * 2**30), _room(256 * 2**20), _room(2**20)
     (993, 54, 1)
     """
-    return max((memory - _PROGRAM) // _SHARE // _MEGABYTE, 1)
+    return max((memory - _PROGRAM) // _SHARE // MEGABYTE, 1)

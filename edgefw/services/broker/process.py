@@ -15,14 +15,16 @@ from edgefw.scenario.load import load, parse
 from edgefw.services.broker.account import Account
 from edgefw.services.broker.admin.app import make_server
 from edgefw.services.broker.journal import open_journal
-from edgefw.services.broker.journal.discard import discard_other
+from edgefw.services.broker.journal.opening import discard_other
 from edgefw.services.broker.restore import make_or_restore
-from edgefw.services.broker.service import SERVICE, Broker
+from edgefw.services.broker.service import Broker
+from edgefw.services.machine import REAL
 from edgefw.services.runtime import Server, Stop, answering, run_service, unless
 from edgefw.telemetry.metrics import BrokerMetrics, new_registry
 from edgefw.transport.account_client import AccountClient
 from edgefw.transport.channel import GRPC
 from edgefw.transport.joining import join
+from edgefw.transport.race import watched
 from edgefw.v1.broker_service_pb2_grpc import add_BrokerServiceServicer_to_server
 
 if TYPE_CHECKING:
@@ -31,8 +33,9 @@ if TYPE_CHECKING:
 
     from edgefw.core.account import Entry
     from edgefw.scenario.model import Scenario
-    from edgefw.services.broker.admin.server import AdminOptions
+    from edgefw.services.broker.admin.app import AdminOptions
     from edgefw.services.config import Place
+    from edgefw.services.machine import Machine
     from edgefw.transport.joining import Joined
     from edgefw.transport.seam import Transport
 
@@ -55,22 +58,23 @@ class BrokerOptions:
     journal: Path | None
     admin: AdminOptions | None = None
     transport: Transport = GRPC
+    machine: Machine = REAL
     alone: bool = True
 
 
 async def serve(
-    scenario: Scenario, identity: str, options: BrokerOptions, stop: Stop, observer: str | None = None
+    scenario: Scenario, run_id: str, options: BrokerOptions, stop: Stop, observer: str | None = None
 ) -> None:
     """Serve the agents of a run until told to stop; the observer at this address gets the account of it."""
     registry = new_registry("broker")
     metrics = BrokerMetrics(registry)
-    journal = open_journal(options.journal, identity, metrics)
+    journal = open_journal(options.journal, run_id, metrics, machine=options.machine)
     try:
-        async with _telling(observer, identity, options.transport) as tell:
+        async with _telling(observer, run_id, options.transport) as tell:
             account = Account(journal.timeline, tell)
             account.recall(journal.restored)
             hold = make_or_restore(scenario, journal)
-            broker = Broker(identity, hold, journal, metrics, registry, account)
+            broker = Broker(run_id, hold, journal, metrics, registry, account)
             server = Server(registry, transport=options.transport)
             await _listen(broker, scenario, options, server, stop)
     finally:
@@ -79,13 +83,13 @@ async def serve(
 
 @asynccontextmanager
 async def _telling(
-    observer: str | None, identity: str, transport: Transport
+    observer: str | None, run_id: str, transport: Transport
 ) -> AsyncIterator[Callable[[Entry], None] | None]:
     """Tell the observer what the broker does while the block runs; its last entries get a moment longer."""
     if observer is None:
         yield None
         return
-    client = AccountClient(observer, identity, transport)
+    client = AccountClient(observer, run_id, transport)
     telling = asyncio.create_task(client.run(), name="tell the account")
     try:
         yield client.add
@@ -100,8 +104,8 @@ async def _telling(
 async def _listen(
     broker: Broker, scenario: Scenario, options: BrokerOptions, server: Server, stop: Stop
 ) -> None:
-    admin = make_server(broker.control, options.admin) if options.admin else None
-    await server.start(options.listen, [(SERVICE, partial(add_BrokerServiceServicer_to_server, broker))])
+    admin = make_server(broker.control, options.admin, machine=options.machine) if options.admin else None
+    await server.start(options.listen, partial(add_BrokerServiceServicer_to_server, broker))
     try:
         if admin is not None:
             await admin.start()
@@ -145,36 +149,25 @@ async def serve_joined(observer: str, advertise: str, options: BrokerOptions, st
     The journal of an earlier run goes when the next one begins: nobody will ask for what it holds.
     """
     place, transport = options.listen, options.transport
-    ask = partial(join, observer, advertise, place.metrics_port, transport=transport)
+    admin = options.admin.found_at(advertise) if options.admin else ""
+    ask = partial(join, observer, advertise, place.metrics_port, transport=transport, admin=admin)
     while (joined := await unless(stop, answering("broker", place, ask))) is not None:
         if options.journal is not None:
-            discard_other(options.journal, joined.identity)
+            discard_other(options.journal, joined.run_id)
         scenario = parse(joined.configuration.decode(), "the observer's scenario")
         over = asyncio.Event()  # told to stop, or the observer has gone on to another run
-        serving = serve(scenario, joined.identity, options, over, observer)
-        await watched(serving, _watch(stop, over, ask, joined.identity))
-
-
-async def watched(serving: Coroutine[Any, Any, None], watching: Coroutine[Any, Any, None]) -> None:
-    """Serve until that ends; an error of whoever watches meanwhile is no secret."""
-    watcher = asyncio.create_task(watching)
-    try:
-        await serving
-    finally:
-        watcher.cancel()
-        await asyncio.wait({watcher})
-    if not watcher.cancelled():
-        watcher.result()
+        serving = serve(scenario, joined.run_id, options, over, observer)
+        await watched(serving, _watch(stop, over, ask, joined.run_id))
 
 
 async def _watch(
-    stop: Stop, over: asyncio.Event, ask: Callable[[], Coroutine[Any, Any, Joined]], identity: str
+    stop: Stop, over: asyncio.Event, ask: Callable[[], Coroutine[Any, Any, Joined]], run_id: str
 ) -> None:
     """End the run when told to stop, or when the observer has begun another: agents wait for us there."""
 
     async def another_run() -> None:
         joined = await ask()
-        while joined.identity == identity:
+        while joined.run_id == run_id:
             await asyncio.sleep(WATCH)
             joined = await ask()
 

@@ -58,20 +58,25 @@ class Releaser:
     ) -> None:
         self._hold, self._metrics, self._released = hold, metrics, released
         self._outboxes: dict[int, Outbox] = {}
-        self._submitted = asyncio.Event()
+        self._awaited = math.inf  # the due time that is waited for
+        self._woken = asyncio.Event()
 
-    def submitted(self) -> None:
-        """Tell that there may be something due earlier than before."""
-        self._submitted.set()
+    def wake(self, due: float, now: float) -> None:
+        """Wake up if something is due before what is waited for, or if that is due already.
+
+        A timer is late by up to a millisecond: whoever comes by before it saves that much.
+        """
+        if due < self._awaited or self._awaited <= now:
+            self._woken.set()
 
     async def run(self) -> None:
         """Release what comes due, for ever. Never early: a timer that fires too soon finds nothing due."""
         while True:
-            self._submitted.clear()
+            self._woken.clear()
             self.release_due()
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._pause(loop_time())):
-                    await self._submitted.wait()
+                    await self._woken.wait()
 
     def open(self, agent: int) -> Outbox:
         """Return an agent's new outbox, with all that it did not acknowledge; an older one is closed."""
@@ -108,6 +113,7 @@ class Releaser:
     def _pause(self, now: float) -> float:
         """Return how long to sleep: whole milliseconds, rounded up, not to spin through the last one."""
         due = self._hold.next_due()
+        self._awaited = math.inf if due is None else due
         if due is None:
             return LONGEST_SLEEP
         return min(math.ceil((due - now) / _TICK) * _TICK, LONGEST_SLEEP)

@@ -11,34 +11,36 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from grpc.aio import EOF, InternalError
-
 from edgefw.delays.hold import Hold, RoundsHold, WallHold
 from edgefw.delays.plan import plan_to_json
-from edgefw.errors import JournalError, WireError
+from edgefw.errors import WireError
 from edgefw.services.broker.account import Account
-from edgefw.services.broker.checks import Gate, Refusing
+from edgefw.services.broker.checks import Gate
 from edgefw.services.broker.control import Control
 from edgefw.services.broker.intake import Intake
 from edgefw.services.broker.release import Outbox, Releaser
 from edgefw.services.clock import loop_time
+from edgefw.transport.race import converse, race
+from edgefw.transport.refusals import BROKER, refusing
 from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1.broker_service_pb2_grpc import BrokerServiceServicer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
+    from contextlib import AbstractAsyncContextManager
 
     from prometheus_client import CollectorRegistry
 
     from edgefw.delays.link import Held, Link
     from edgefw.services.broker.journal import Journal
     from edgefw.telemetry.metrics import BrokerMetrics
+    from edgefw.transport.refusals import Caller
+
+    Requests = AsyncIterator[Any]
 
 log = logging.getLogger(__name__)
 
-SERVICE = "edgefw.v1.BrokerService"
 PATIENCE = 10.0  # seconds that a new stream gets to say whose it is
-LAST_WRITE = 1.0  # seconds for a write that is under way when a stream ends
 
 
 class Broker(BrokerServiceServicer):
@@ -46,7 +48,7 @@ class Broker(BrokerServiceServicer):
 
     def __init__(
         self,
-        digest: str,
+        run_id: str,
         hold: Hold,
         journal: Journal,
         metrics: BrokerMetrics,
@@ -55,15 +57,16 @@ class Broker(BrokerServiceServicer):
     ) -> None:
         """Serve what is held, and give an account of it if one is wanted."""
         self._hold, self._journal, self._metrics = hold, journal, metrics
-        self._gate = Gate(digest=digest, agents=len(hold.links), rounds=hold.rounds)
+        self._gate = Gate(metrics, run_id=run_id, agents=len(hold.links), rounds=hold.rounds)
         self._account = account or Account(journal.timeline, None)
         self._account.begin(hold.plan, loop_time())
         self.control = Control(hold, journal, metrics, registry, self._account)
+        self.control.run_name = run_id.rpartition("/")[2]
         self._intake = Intake(hold, journal, self._gate, metrics, self.control, self._account)
         self.releaser: Releaser | None = None
         if isinstance(hold, WallHold):
             self.releaser = Releaser(hold, metrics, self.control.released)
-            self.control.wake = self.releaser.submitted
+            self.control.wake = self.releaser.wake
             self.control.release_due = self.releaser.release_due
             self.control.connected = self.releaser.connected
         _export(hold, metrics)
@@ -73,40 +76,28 @@ class Broker(BrokerServiceServicer):
         plan, known = self._hold.plan, self._journal.restored
         if known is None or plan.version not in known.plans:  # a full journal is no reason not to start
             await self._journal.keep_plan(plan.version, plan_to_json(plan, self._journal.timeline.real))
+        timers = [self.control.run()] if self.releaser is None else [self.control.run(), self.releaser.run()]
         try:
-            await self._run_timers(stop)
-        except* JournalError as failures:
-            raise failures.exceptions[0] from None
+            await race(self._failure(), *timers, _stopped(stop))
         finally:
             self._intake.close()
             if self.releaser is not None:
                 self.releaser.close()
 
-    async def _run_timers(self, stop: asyncio.Event) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            timers = [tasks.create_task(self.control.run(), name="faults begin and end")]
-            if self.releaser is not None:
-                timers.append(tasks.create_task(self.releaser.run(), name="release what is due"))
-            await _stopped(stop, self._journal.failed)
-            for timer in timers:
-                timer.cancel()
+    async def _failure(self) -> None:
+        """Wait for the journal to fail; raise what it fails with."""
+        await asyncio.shield(self._journal.failed)
 
-    async def Submit(self, _requests: object, context: Any) -> None:  # noqa: N802
+    async def Submit(self, requests: Requests, context: Any) -> None:  # noqa: N802
         """Take over feedback, answer each when it is kept."""
-        agent: int | None = None
-
-        def who(request_agent: int) -> None:
-            nonlocal agent
-            agent = request_agent
-
-        async with Refusing(context, self._metrics, lambda: self._gate.label(agent)):
-            await self._intake.serve(context, who)
+        async with self._refusing(context) as caller:
+            await self._intake.serve(requests, context, caller)
 
     async def Collect(self, request: pb.CollectRequest, context: Any) -> None:  # noqa: N802
         """Give out all that arrives in a round (rounds clock)."""
-        agent = request.agent
-        async with self._refusing(context, agent):
-            self._gate.sender(agent, request.scenario_digest)
+        async with self._refusing(context) as caller:
+            agent = caller.agent = request.agent
+            self._gate.sender(agent, request.run_id)
             self._gate.round(request.round)
             if not isinstance(self._hold, RoundsHold):
                 raise WireError("clock", "this run is on the wall clock: use Subscribe, not Collect")
@@ -119,46 +110,33 @@ class Broker(BrokerServiceServicer):
             for held in arrived.deliveries:
                 await context.write(pb.CollectResponse(delivery=self._sent(held)))
 
-    async def Subscribe(self, _requests: object, context: Any) -> None:  # noqa: N802
+    async def Subscribe(self, requests: Requests, context: Any) -> None:  # noqa: N802
         """Send feedback as it comes due, take acknowledgements, until the agent has gone (wall clock)."""
-        async with self._refusing(context, None):
-            subscription = await _subscription(context)
-        agent = subscription.agent
-        async with self._refusing(context, agent):
-            self._gate.sender(agent, subscription.scenario_digest)
+        async with self._refusing(context) as caller:
+            subscription = await _subscription(requests)
+            agent = caller.agent = subscription.agent
+            self._gate.sender(agent, subscription.run_id)
             if self.releaser is None:
                 raise WireError("clock", "this run is on the rounds clock: use Collect, not Subscribe")
             outbox = self.releaser.open(agent)
             try:
                 await context.write(pb.SubscribeResponse(subscribed=pb.Subscribed()))
-                await self._converse(agent, outbox, context)
-            except InternalError:  # what gRPC raises in a stream whose other end has gone
-                log.info("the stream to agent %d broke; what it did not acknowledge is kept", agent)
+                over = WireError("over", f"the subscription of agent {agent} is over")
+                await converse(
+                    self._acknowledgements(agent, requests),
+                    self._send(outbox, context),
+                    hang_up=partial(outbox.close, over),
+                )
             finally:
                 self.releaser.discard(agent, outbox)
-
-    async def _converse(self, agent: int, outbox: Outbox, context: Any) -> None:
-        """Send and take acknowledgements side by side, until one of the two ends."""
-        sending = asyncio.create_task(self._send(outbox, context))
-        reading = asyncio.create_task(self._acknowledgements(agent, context))
-        try:
-            await asyncio.wait({sending, reading}, return_when=asyncio.FIRST_COMPLETED)
-            # Not cancelled: gRPC cannot end a call with a status while a write of it is under way.
-            outbox.close(WireError("over", f"the subscription of agent {agent} is over"))
-            await asyncio.wait({sending}, timeout=LAST_WRITE)
-            (reading if reading.done() else sending).result()
-        finally:
-            for task in (sending, reading):
-                task.cancel()
-            await asyncio.gather(sending, reading, return_exceptions=True)
 
     async def _send(self, outbox: Outbox, context: Any) -> None:
         while True:
             held = await outbox.take()
             await context.write(pb.SubscribeResponse(delivery=self._sent(held)))
 
-    async def _acknowledgements(self, agent: int, context: Any) -> None:
-        while (message := await context.read()) is not EOF:
+    async def _acknowledgements(self, agent: int, requests: Requests) -> None:
+        async for message in requests:
             if message.WhichOneof("content") != "acknowledgement":
                 raise WireError("content", f"agent {agent}: after a subscription come acknowledgements only")
             if isinstance(self._hold, WallHold):
@@ -179,29 +157,22 @@ class Broker(BrokerServiceServicer):
             self._journal.note_sent(held.agent, (held.round,))
         return pb.Delivery(round=held.round, payload=held.payload, requested_delay=held.requested_delay)
 
-    def _refusing(self, context: Any, agent: int | None) -> Refusing:
-        return Refusing(context, self._metrics, lambda: self._gate.label(agent))
+    def _refusing(self, context: Any) -> AbstractAsyncContextManager[Caller]:
+        return refusing(context, BROKER, self._gate.refused)
 
 
-async def _stopped(stop: asyncio.Event, failed: asyncio.Future[None]) -> None:
-    """Wait until told to stop; raise at once what the journal failed with."""
-    stopping: asyncio.Future[Any] = asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait({stopping, failed}, return_when=asyncio.FIRST_COMPLETED)
-        if failed.done():
-            failed.result()
-    finally:
-        stopping.cancel()
+async def _stopped(stop: asyncio.Event) -> None:
+    await stop.wait()
 
 
-async def _subscription(context: Any) -> pb.Subscription:
+async def _subscription(requests: Requests) -> pb.Subscription:
     """Return the first message of a stream, which has to say whose it is."""
     try:
         async with asyncio.timeout(PATIENCE):
-            first = await context.read()
+            first = await anext(requests, None)
     except TimeoutError:
         raise WireError("silence", f"no subscription within {PATIENCE:g} s") from None
-    if first is EOF or first.WhichOneof("content") != "subscription":
+    if first is None or first.WhichOneof("content") != "subscription":
         raise WireError("content", "the first message of a stream has to be its subscription")
     subscription: pb.Subscription = first.subscription
     return subscription

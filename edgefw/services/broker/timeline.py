@@ -1,39 +1,20 @@
 """Moments of the monotonic clock as real time on disk, and back.
 
-In memory a moment is a float of `time.monotonic()`, which means nothing to another boot of the machine; on
-disk it is an integer, nanoseconds since 1970. The difference between the two is fixed once for a boot: when
-the system's clock is set while a broker runs or restarts, no due time moves.
+In memory a moment is a float of the event loop's clock, which means nothing to another boot of the machine;
+on disk it is an integer, nanoseconds since 1970. The difference between the two is fixed once for a boot:
+when the system's clock is set while a broker runs or restarts, no due time moves.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from edgefw.services.machine import Clocks
 
 SECOND = 10**9  # nanoseconds
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-
-
-def boot_id() -> str | None:
-    """Return what tells this boot of the machine from others; None where the system does not say."""
-    try:
-        return _BOOT_ID.read_text(encoding="ascii").strip() or None
-    except OSError:
-        return None
-
-
-class Clocks(NamedTuple):
-    """Where the time comes from."""
-
-    monotonic_ns: Callable[[], int] = time.monotonic_ns
-    time_ns: Callable[[], int] = time.time_ns
-    boot: Callable[[], str | None] = boot_id
 
 
 @dataclass(frozen=True)

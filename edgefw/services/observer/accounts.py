@@ -8,10 +8,10 @@ import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import grpc
-
 from edgefw.core.account import Entry, Kind
 from edgefw.errors import WireError
+from edgefw.services.runtime import unless
+from edgefw.transport.refusals import COMMON, refusing
 from edgefw.v1 import observer_service_pb2 as pb
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ class Accounts:
     """Takes the account of a run of n agents; `keep` writes entries, and returns when they are on record."""
 
     def __init__(
-        self, identity: str, n: int, rounds: int, keep: Callable[[Sequence[Entry]], Awaitable[None]]
+        self, run_id: str, n: int, rounds: int, keep: Callable[[Sequence[Entry]], Awaitable[None]]
     ) -> None:
-        self._identity, self._n, self._rounds, self._keep = identity, n, rounds, keep
+        self._run_id, self._n, self._rounds, self._keep = run_id, n, rounds, keep
         self._last = 0  # the moment of the last entry that is kept
         self._accepted = [0] * n  # the last round of each agent's feedback that the account knows
         self._news, self._over = asyncio.Condition(), asyncio.Event()
@@ -43,39 +43,18 @@ class Accounts:
 
     async def serve(self, requests: Requests, context: Any) -> None:
         """Serve one stream of a broker."""
-        try:
+        async with refusing(context, COMMON, _refused):
             self._welcome(await anext(requests, None))
             self._expected = True
             await context.write(pb.AccountResponse(moment=self._last))
-            async for request in self._until_over(requests):
+            # An answer that is being written is not interrupted: the end is looked for between messages.
+            while (request := await unless(self._over, _next(requests))) is not None:
                 await self._take([self._decode(message) for message in request.entries])
                 await context.write(pb.AccountResponse(moment=self._last))
-        except WireError as error:
-            log.warning("account refused: %s", error)
-            other = error.reason == "digest"
-            status = grpc.StatusCode.FAILED_PRECONDITION if other else grpc.StatusCode.INVALID_ARGUMENT
-            await context.abort(status, str(error))
 
     def close(self) -> None:
         """End all streams: the observer is stopping, and would otherwise wait for them."""
         self._over.set()
-
-    async def _until_over(self, requests: Requests) -> Requests:
-        """Yield what comes; an answer that is being written is not interrupted."""
-        over = asyncio.create_task(self._over.wait())
-        try:
-            while True:
-                coming = asyncio.ensure_future(anext(requests, None))
-                await asyncio.wait({coming, over}, return_when=asyncio.FIRST_COMPLETED)
-                if not coming.done():
-                    coming.cancel()
-                    await asyncio.gather(coming, return_exceptions=True)
-                    return
-                if (request := coming.result()) is None:
-                    return
-                yield request
-        finally:
-            over.cancel()
 
     async def covers(self, rounds: int, seconds: float) -> bool:
         """Wait a moment until the account knows of all feedback up to a round; return whether it does."""
@@ -106,10 +85,10 @@ class Accounts:
             self._accepted[entry.agent] = max(self._accepted[entry.agent], entry.round)
 
     def _welcome(self, request: pb.AccountRequest | None) -> None:
-        digest = "" if request is None else request.scenario_digest
-        if digest != self._identity:
+        run_id = "" if request is None else request.run_id
+        if run_id != self._run_id:
             raise WireError(
-                "digest", f"this account is of run {digest[:64]!r}, the observer has {self._identity!r}"
+                "digest", f"this account is of run {run_id[:64]!r}, the observer has {self._run_id!r}"
             )
 
     def _decode(self, message: pb.AccountEntry) -> Entry:
@@ -129,8 +108,16 @@ class Accounts:
             message.due if message.HasField("due") else None,
             message.hash.hex() or None,
             message.norm if kind == Kind.ACCEPTED else None,
-            message.plan if kind == Kind.PLAN else None,
+            *((message.plan, message.what, message.who) if kind == Kind.PLAN else ()),
         )
+
+
+async def _next(requests: Requests) -> pb.AccountRequest | None:
+    return await anext(requests, None)
+
+
+def _refused(_agent: int | None, error: WireError) -> None:
+    log.warning("account refused: %s", error)
 
 
 _KINDS = frozenset(Kind)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import grpc
-
+from edgefw.errors import WireError
 from edgefw.scenario.load import dump
 from edgefw.services.config import pack_shard
-from edgefw.services.network.prepare import agent_config, shard
 from edgefw.services.observer.attendance import BROKER, Attendance, Who, name
+from edgefw.services.observer.briefing import agent_config, shard
+from edgefw.transport.refusals import COMMON, refusing
 from edgefw.v1 import observer_service_pb2 as pb
 
 if TYPE_CHECKING:
@@ -30,28 +30,32 @@ class Joining:
     """The members of one run; `again` is told when one that has played comes anew, having forgotten it."""
 
     def __init__(
-        self, setup: Setup, identity: str, attendance: Attendance, again: Callable[[], None] | None
+        self, setup: Setup, run_id: str, attendance: Attendance, again: Callable[[], None] | None
     ) -> None:
-        self._setup, self._identity, self._attendance, self._again = setup, identity, attendance, again
+        self._setup, self._run_id, self._attendance, self._again = setup, run_id, attendance, again
         self._addresses: dict[Who, str] = {}
         self._requests: dict[Who, pb.JoinRequest] = {}
         self._news = asyncio.Condition()
         self.started = False  # whether somebody has played
         self._ended = False  # ... and the run has been ended because somebody forgot it
+        self.admin: str | None = None  # where the broker's admin endpoint is
 
     async def serve(self, request: pb.JoinRequest, context: Any) -> None:
         """Answer one process."""
         who = request.agent if request.HasField("agent") else BROKER
-        if mistake := self._mistake(who, request):
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, mistake)
-        with self._attendance.call(who):
-            if who is not BROKER and self.started:
-                await self._refuse(who, context)
-            await self._enter(who, request)
-            if who is BROKER:
-                await context.write(self._joined(dump(self._setup.scenario).encode()))
-            else:
-                await self._admit(who, request, context)
+        async with refusing(context, COMMON, _refused):
+            self._check(who, request)
+            with self._attendance.call(who):
+                await self._serve(who, request, context)
+
+    async def _serve(self, who: Who, request: pb.JoinRequest, context: Any) -> None:
+        if who is not BROKER and self.started:
+            self._refuse(who)
+        await self._enter(who, request)
+        if who is BROKER:
+            await context.write(self._joined(dump(self._setup.scenario).encode()))
+        else:
+            await self._admit(who, request, context)
 
     async def _admit(self, who: int, request: pb.JoinRequest, context: Any) -> None:
         """Tell an agent what it has to know, when all have come."""
@@ -63,30 +67,27 @@ class Joining:
             raise
         await self._send(who, context)
 
-    def _mistake(self, who: Who, request: pb.JoinRequest) -> str | None:
-        """Return what is wrong with a request, if anything."""
+    def _check(self, who: Who, request: pb.JoinRequest) -> None:
         if who is not BROKER and who >= self._setup.n:
-            return f"there is no agent {who}: agents are 0 to {self._setup.n - 1}"
-        host, _, port = request.address.rpartition(":")
-        if not _HOST.fullmatch(host) or not _is_port(port):
-            return f"the address {request.address[:64]!r} is not HOST:PORT"
+            raise WireError("agent", f"there is no agent {who}: agents are 0 to {self._setup.n - 1}")
+        for address in (request.address, *([request.admin] if request.admin else [])):
+            host, _, port = address.rpartition(":")
+            if not _HOST.fullmatch(host) or not _is_port(port):
+                raise WireError("address", f"the address {address[:64]!r} is not HOST:PORT")
         if not _is_port(str(request.metrics_port)):
-            return f"the port of the metrics is {request.metrics_port}: ports are 1 to 65535"
-        return None
+            raise WireError(
+                "port", f"the port of the metrics is {request.metrics_port}: ports are 1 to 65535"
+            )
 
-    async def _refuse(self, who: int, context: Any) -> None:
+    def _refuse(self, who: int) -> NoReturn:
         """Turn away an agent that comes anew to a run that has begun."""
         if self._again is None:
-            await context.abort(
-                grpc.StatusCode.FAILED_PRECONDITION,
-                f"agent {who} comes to a run that has begun: start the run again",
-            )
-        else:
-            if not self._ended:
-                log.warning("agent %d has lost the run: everyone starts anew", who)
-            self._ended = True
-            self._again()
-        await context.abort(grpc.StatusCode.ABORTED, "the run starts anew: join again")
+            raise WireError("begun", f"agent {who} comes to a run that has begun: start the run again")
+        if not self._ended:
+            log.warning("agent %d has lost the run: everyone starts anew", who)
+        self._ended = True
+        self._again()
+        raise WireError("anew", "the run starts anew: join again")
 
     async def _enter(self, who: Who, request: pb.JoinRequest) -> None:
         address = request.address
@@ -94,6 +95,8 @@ class Joining:
             if self._addresses.get(who) != address:
                 log.info("%s joins at %s", name(who), address)
             self._requests[who], self._addresses[who] = request, address
+            if who is BROKER:
+                self.admin = request.admin or None
             self._attendance.found_at(who, f"{address.rpartition(':')[0]}:{request.metrics_port}")
             self._news.notify_all()
 
@@ -107,9 +110,9 @@ class Joining:
     async def _send(self, who: int, context: Any) -> None:
         broker = self._addresses[BROKER]
         peers = {j: self._addresses[j] for j in self._setup.graph.neighbours(who)}
-        config = agent_config(self._setup, who, self._identity, peers, broker)
+        config = agent_config(self._setup, who, self._run_id, peers, broker)
         await context.write(self._joined(config.to_json().encode()))
-        samples = await asyncio.to_thread(self._samples, who)
+        samples = self._samples(who)
         for begin in range(0, len(samples), PIECE):
             await context.write(pb.JoinResponse(samples=bytes(samples[begin : begin + PIECE])))
 
@@ -118,7 +121,11 @@ class Joining:
         return pack_shard(data.features[index], data.labels[index])
 
     def _joined(self, configuration: bytes) -> pb.JoinResponse:
-        return pb.JoinResponse(joined=pb.Joined(identity=self._identity, configuration=configuration))
+        return pb.JoinResponse(joined=pb.Joined(run_id=self._run_id, configuration=configuration))
+
+
+def _refused(_agent: int | None, error: WireError) -> None:
+    log.info("refused to let a process join: %s", error)
 
 
 def _is_port(text: str) -> bool:

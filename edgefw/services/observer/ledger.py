@@ -38,7 +38,8 @@ class Reported:
     arrivals: tuple[int, ...]
     outstanding: int
     messages: int  # sent to peers, so far
-    bytes: int
+    wire_bytes: int
+    late: float | None = None  # seconds that the round began after its tick; None where it has not missed it
 
 
 class Ledger:
@@ -46,7 +47,8 @@ class Ledger:
 
     def __init__(self, n: int, rounds: int, size: int) -> None:
         self.n, self.rounds = n, rounds
-        self.messages, self.bytes = [0] * n, [0] * n
+        self.messages, self.wire_bytes = [0] * n, [0] * n
+        self.missed_ticks = 0  # in complete rounds
         self._most_ahead = max(_LEAST_AHEAD, _MEMORY // (n * size))
         self._hashes: list[list[str]] = [[] for _ in range(n)]  # by agent, of rounds 1, 2, ...
         self._waiting: dict[int, dict[int, Reported]] = {}  # by round, then by agent
@@ -62,7 +64,7 @@ class Ledger:
             return False
         known.append(report.hash)
         self._waiting.setdefault(report.round, {})[report.agent] = report
-        self.messages[report.agent], self.bytes[report.agent] = report.messages, report.bytes
+        self.messages[report.agent], self.wire_bytes[report.agent] = report.messages, report.wire_bytes
         return True
 
     def ready(self) -> list[list[Reported]]:
@@ -74,6 +76,7 @@ class Ledger:
             rounds.append([reports[i] for i in range(self.n)])
             for report in rounds[-1]:
                 self._note_arrivals(report.agent, report.round, report.arrivals)
+                self.missed_ticks += report.late is not None
         return rounds
 
     def restore(self, rows: Iterable[tuple[int, int, str, Sequence[int]]]) -> None:

@@ -1,6 +1,6 @@
 """The observer's work that takes time, apart from its event loop: score complete rounds, write them down.
 
-A `Recorder` lives on one thread of its own. When `record` has returned, the rounds are in the database: they
+A `Recorder` lives on one worker. When `record` has returned, the rounds are in the database: they
 outlive the process. So a score that an agent has been told is one that will not have to be told again.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from edgefw.records import DATABASE, WHOLE_EVERY, PlayRow, RunDatabase, RunFolde
 from edgefw.services.observer.scoring import RoundScore, Scoreboard, score_round
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from edgefw.core.account import Entry
     from edgefw.scenario.setup import Setup
@@ -25,42 +26,37 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """Scores and records the rounds of a run; all its methods are for one and the same thread."""
+    """Scores and records the rounds of a run, a new one or one to go on with; all of it on one worker."""
 
     def __init__(self, setup: Setup, folder: RunFolder) -> None:
-        self._setup, self._folder = setup, folder
-        self._database: RunDatabase | None = None
-
-    def open(self) -> None:
-        """Open the run database, a new one or that of a run to go on with."""
-        setup = self._setup
-        data = {"data": setup.dataset.name, "data_digest": setup.dataset.digest}
-        self._database = RunDatabase(self._folder, setup.meta("up") | data | environment())
+        self._setup, self._path = setup, folder.path / DATABASE
+        self._database = RunDatabase(folder, setup.meta("up") | environment())
+        self.close = self._database.close
 
     def record(self, rounds: Sequence[Sequence[Reported]], meta: dict[str, str]) -> list[RoundScore]:
         """Score complete rounds and write them, all in one transaction."""
         scores = [score_round(self._setup, r[0].round, [report.point for report in r]) for r in rounds]
         rows = [row for reports, score in zip(rounds, scores, strict=True) for row in _rows(reports, score)]
-        assert self._database is not None  # noqa: S101 - opened first
-        try:
+        with self._writing():
             self._database.add(rows, meta)
-        except sqlite3.Error as error:
-            raise EdgefwError(f"cannot write {self._folder.path / DATABASE}: {error}") from None
         return scores
 
     def keep_account(self, entries: Sequence[Entry]) -> None:
         """Write entries of the broker's account."""
-        assert self._database is not None  # noqa: S101 - opened first
-        try:
+        with self._writing():
             self._database.add_account(entries)
-        except sqlite3.Error as error:
-            raise EdgefwError(f"cannot write {self._folder.path / DATABASE}: {error}") from None
 
-    def close(self) -> None:
-        """Close the database."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
+    def compare(self, losses: Sequence[float]) -> None:
+        """Write what the fixed point that regret is measured against loses in every round."""
+        with self._writing():
+            self._database.compare(losses)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise EdgefwError(f"cannot write {self._path}: {error}") from None
 
 
 def _rows(reports: Sequence[Reported], score: RoundScore) -> list[PlayRow]:
@@ -75,6 +71,7 @@ def _rows(reports: Sequence[Reported], score: RoundScore) -> list[PlayRow]:
             report.outstanding,
             report.hash,
             play_bytes(report.point) if whole else None,
+            report.late,
         )
         for report in reports
     ]
@@ -93,7 +90,8 @@ def restore(folder: RunFolder, ledger: Ledger, board: Scoreboard) -> float:
     for t in range(0, len(rows), ledger.n):
         board.add(np.array([row.global_loss for row in rows[t : t + ledger.n]]))
     ledger.messages = json.loads(meta.get("messages", "[]")) or ledger.messages
-    ledger.bytes = json.loads(meta.get("bytes", "[]")) or ledger.bytes
+    ledger.wire_bytes = json.loads(meta.get("wire_bytes", "[]")) or ledger.wire_bytes
+    ledger.missed_ticks = sum(row.late is not None for row in rows)
     return float(meta.get("wall_seconds", "0"))
 
 
@@ -101,6 +99,6 @@ def progress(ledger: Ledger, wall_seconds: float) -> dict[str, str]:
     """Return what the database says of the run beside its rows: for `restore`."""
     return {
         "messages": json.dumps(ledger.messages),
-        "bytes": json.dumps(ledger.bytes),
+        "wire_bytes": json.dumps(ledger.wire_bytes),
         "wall_seconds": repr(wall_seconds),
     }

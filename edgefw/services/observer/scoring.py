@@ -11,6 +11,7 @@ lies in [regret, regret + gap].
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from edgefw.core.messages import Score
 from edgefw.core.regret import Comparator, global_losses
+from edgefw.errors import WireError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +51,26 @@ class Certificate:
     losses: NDArray[np.float64]
     final: bool = False  # asked for by the end of the run, not on the way
 
+    def to_line(self) -> str:
+        """Return the certificate as a line of JSON."""
+        found, losses = self.comparator, self.losses.tolist()
+        return json.dumps({"value": found.value, "gap": found.gap, "losses": losses, "final": self.final})
+
+    @classmethod
+    def from_line(cls, line: bytes, rounds: int) -> Certificate:
+        """Return the certificate of a line, over at most so many rounds; a WireError if it is none."""
+        try:
+            fields = json.loads(line)
+            found = Comparator(float(fields["value"]), float(fields["gap"]))
+            losses, final = np.array(fields["losses"], dtype=np.float64), bool(fields["final"])
+        except (ValueError, TypeError, KeyError, OverflowError) as error:  # cut off, or something else
+            raise WireError("certificate", f"{type(error).__name__}: {error}") from None
+        if losses.ndim != 1 or not 1 <= len(losses) <= rounds:
+            raise WireError("certificate", f"losses of shape {losses.shape} in {rounds} rounds")
+        if not np.isfinite([found.value, found.gap, *losses]).all():
+            raise WireError("certificate", "a number is not finite")
+        return cls(found, losses, final)
+
 
 def score_round(setup: Setup, t: int, points: Sequence[Real]) -> RoundScore:
     """Score the plays of round t, one point (C, m) an agent, in the agents' order."""
@@ -70,13 +92,6 @@ def largest_play(setup: Setup) -> float:
     return min(_FAR_OUT * setup.feasible.max_norm, _LARGEST_LOGIT / max(setup.dataset.max_norm(), 1.0))
 
 
-def fixed_point_losses(setup: Setup, point: Real) -> NDArray[np.float64]:
-    """Return F_t of one point (C, m) in every round, (rounds,)."""
-    x = point.astype(setup.dtype)
-    losses = [global_losses(setup.loss, [x], *setup.batches(t))[0] for t in range(1, setup.rounds + 1)]
-    return np.array(losses)
-
-
 def consensus_distance(points: Sequence[Real]) -> float:
     """Return max_i |x^i - mean_j x^j|, in Euclidean norm.
 
@@ -93,9 +108,9 @@ class Scoreboard:
     def __init__(self, n: int, rounds: int) -> None:
         self._losses = np.empty((rounds, n))
         self._cumulative = np.zeros((rounds + 1, n))
-        self._total = 0.0
+        self.total_loss = 0.0  # the sum of the network losses
         self._fixed: NDArray[np.float64] | None = None  # sums of F_s(x*) over s <= t, (rounds + 1,)
-        self._gap: float | None = None
+        self.gap: float | None = None  # how far it may be from the best one, over the rounds it is for
         self.rounds = 0
 
     @property
@@ -109,11 +124,6 @@ class Scoreboard:
         return float(self._losses[self.rounds - 1].max()) if self.rounds else 0.0
 
     @property
-    def total_loss(self) -> float:
-        """The sum of the network losses."""
-        return self._total
-
-    @property
     def worst_loss(self) -> float:
         """The largest cumulative loss of an agent."""
         return float(self._cumulative[self.rounds].max())
@@ -125,11 +135,6 @@ class Scoreboard:
         return None if fixed is None else self.worst_loss - fixed
 
     @property
-    def gap(self) -> float | None:
-        """How far the fixed point may be from the best one, over the rounds that it was sought for."""
-        return self._gap
-
-    @property
     def compared_rounds(self) -> int:
         """The rounds that the fixed point was sought for; where all are played, the gap bounds the regret."""
         return 0 if self._fixed is None else len(self._fixed) - 1
@@ -139,20 +144,20 @@ class Scoreboard:
         t = self.rounds
         self._losses[t] = global_loss
         self._cumulative[t + 1] = self._cumulative[t] + global_loss
-        self._total += float(global_loss.max())
+        self.total_loss += float(global_loss.max())
         self.rounds += 1
 
     def compare_with(self, certificate: Certificate) -> None:
         """Measure regret against this fixed point from now on."""
         self._fixed = np.concatenate([[0.0], np.cumsum(certificate.losses)])
-        self._gap = certificate.comparator.gap
+        self.gap = certificate.comparator.gap
 
     def score(self, agent: int, t: int) -> Score:
         """Return what is known of an agent's play of round t, which has been added."""
         cumulative = float(self._cumulative[t, agent])
         fixed = self._fixed_sum(t)
         regret = None if fixed is None else cumulative - fixed
-        gap = self._gap if t == self.compared_rounds else None
+        gap = self.gap if t == self.compared_rounds else None
         return Score(t, float(self._losses[t - 1, agent]), cumulative, regret, gap)
 
     def _fixed_sum(self, t: int) -> float | None:

@@ -5,40 +5,47 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from threadpoolctl import threadpool_limits
 
 from edgefw.errors import InputError
+from edgefw.http.guard import is_loopback
 from edgefw.records import RunFolder, Summary, score, unused
 from edgefw.scenario.load import dump, from_environment, load
+from edgefw.scenario.pace import timing
 from edgefw.scenario.setup import Setup, resolve
-from edgefw.services.network.prepare import check_emulable, pace_seconds, pin
+from edgefw.services.emulable import check_emulable, pin
+from edgefw.services.machine import REAL
 from edgefw.services.observer.accounts import Accounts
 from edgefw.services.observer.attendance import Attendance
-from edgefw.services.observer.comparator import ComparatorProcess
+from edgefw.services.observer.briefing import pace_seconds
+from edgefw.services.observer.comparator import ComparatorSearch
 from edgefw.services.observer.joining import Joining
 from edgefw.services.observer.ledger import Ledger, Reported, lateness
+from edgefw.services.observer.livepage import LivePage
 from edgefw.services.observer.recording import Recorder, progress, restore
 from edgefw.services.observer.scoring import Certificate, RoundScore, Scoreboard, largest_play
-from edgefw.services.observer.streams import SERVICE_NAME, Expected, ReportServicer
+from edgefw.services.observer.streams import Expected, ReportServicer
 from edgefw.services.observer.watch import Watch
 from edgefw.services.runtime import Server, Stop, run_service
 from edgefw.telemetry.metrics import ObserverMetrics, new_registry
 from edgefw.transport.channel import GRPC
-from edgefw.v1 import observer_service_pb2_grpc
+from edgefw.transport.race import watched
+from edgefw.v1.observer_service_pb2_grpc import add_ObserverServiceServicer_to_server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from edgefw.core.account import Entry
     from edgefw.core.messages import Score
     from edgefw.core.regret import Comparator
     from edgefw.services.config import Place
+    from edgefw.services.machine import Machine
     from edgefw.transport.seam import Transport
 
 log = logging.getLogger(__name__)
@@ -61,6 +68,7 @@ class ObserverConfig:
     runs: Path | None = None
     stay: bool = False
     transport: Transport = GRPC
+    machine: Machine = REAL
 
 
 def run(config: ObserverConfig) -> int:
@@ -83,13 +91,14 @@ async def serve(config: ObserverConfig, stop: Stop) -> None:
         folder = RunFolder.adopt(config.out, dump(scenario))
         if load(str(folder.scenario_path)).digest != scenario.digest:
             raise InputError(f"{config.out} is the folder of another scenario than {config.scenario}")
-        await Observer(setup, folder, attendance).serve(config, stop)
+        await Observer(config, setup, folder, attendance).serve(stop)
         return
     setup = pin(setup)
     while not stop.is_set():
-        folder = RunFolder.create(unused(config.runs or Path("runs"), scenario.name), dump(setup.scenario))
-        observer = Observer(setup, folder, attendance, anew=True)
-        await observer.serve(config, stop)
+        now = config.machine.clocks.time_ns() / 1e9
+        path = unused(config.runs or Path("runs"), scenario.name, now)
+        observer = Observer(config, setup, RunFolder.create(path, dump(setup.scenario)), attendance)
+        await observer.serve(stop)
         if not observer.ended_early:
             return
 
@@ -98,78 +107,97 @@ class Observer:
     """One run, as it is observed. Its event loop takes reports; what takes time is done on a thread."""
 
     def __init__(
-        self, setup: Setup, folder: RunFolder, attendance: Attendance, *, anew: bool = False
+        self, config: ObserverConfig, setup: Setup, folder: RunFolder, attendance: Attendance
     ) -> None:
-        self._setup, self._folder, self._attendance = setup, folder, attendance
+        self._config, self._setup, self._folder, self._attendance = config, setup, folder, attendance
         self._now = asyncio.get_running_loop().time
         self._over = asyncio.Event()  # told to stop, or the run is to start anew
-        identity = f"{setup.scenario.digest}/{folder.path.resolve().name}"
-        self._joining = Joining(setup, identity, attendance, self._over.set if anew else None)
+        run_id = f"{setup.scenario.digest}/{folder.path.resolve().name}"
+        self._joining = Joining(setup, run_id, attendance, self._end if config.out is None else None)
         self._registry = new_registry("observer")
         self._metrics = ObserverMetrics(self._registry)
         self._ledger = Ledger(setup.n, setup.rounds, setup.feasible.size * setup.dtype.itemsize)
         self._board = Scoreboard(setup.n, setup.rounds)
         self._watch = Watch(self._ledger, attendance, pace_seconds(setup.scenario), self._now)
         self._watch.show(self._metrics)
-        self._accounts = Accounts(identity, setup.n, setup.rounds, self._keep_account)
+        self._accounts = Accounts(run_id, setup.n, setup.rounds, self._keep_account)
         self._streams = ReportServicer(
-            Expected(identity, setup.n, setup.feasible.shape, largest_play(setup)),
+            Expected(run_id, setup.n, setup.feasible.shape, largest_play(setup)),
             self._take,
             self._metrics,
             self._joining.serve,
             attendance,
             self._accounts.serve,
         )
-        self._recorder = Recorder(setup, folder)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="recorder")
+        self._page = LivePage(setup, folder, config.machine, self._watch, self._admin)
+        self._worker = config.machine.worker("recorder")
         self._news = asyncio.Event()  # a report has come, or the end
-        self._stopping = False
         self._flagged: set[int] = set()
         self._wall_before = 0.0  # seconds that an observer before this one has seen of the run
         self._first = self._latest = 0.0
 
-    async def serve(self, config: ObserverConfig, stop: Stop) -> None:
+    async def serve(self, stop: Stop) -> None:
         """Listen, record until all rounds are complete or `stop` is set, conclude."""
-        comparator = ComparatorProcess(
-            self._folder.scenario_path, self._setup.rounds, self._found, self._metrics.comparator_failures.inc
+        failed = self._metrics.comparator_failures.inc
+        comparator = ComparatorSearch(
+            self._folder.scenario_path, self._setup.rounds, self._found, failed, self._config.machine
         )
         async with AsyncExitStack() as closing:  # each is closed, whatever becomes of the others
-            closing.callback(self._thread.shutdown)
-            closing.push_async_callback(self._on_thread, self._recorder.close)
+            closing.callback(self._worker.close)
             closing.push_async_callback(comparator.close)
-            closing.callback(asyncio.create_task(_pass_on(stop, self._over)).cancel)
+            closing.callback(asyncio.create_task(self._pass_on(stop)).cancel)
             await comparator.start()  # before gRPC has threads, which a fork would trouble
-            await self._on_thread(self._recorder.open)
+            closing.push_async_callback(self._page.close)
+            await self._page.start()
+            self._recorder = await self._worker.do(Recorder, self._setup, self._folder)
+            closing.push_async_callback(self._worker.do, self._recorder.close)
             self._wall_before = restore(self._folder, self._ledger, self._board)
             self._accounts.restore(self._folder.account())
+            self._page.restore()
             self._joining.started = self._board.rounds > 0
             self._show()
-            await self._listen(config, comparator, self._over)
+            await self._listen(comparator)
 
-    async def _listen(self, config: ObserverConfig, comparator: ComparatorProcess, stop: Stop) -> None:
-        server = Server(self._registry, self._attendance.targets, config.transport)
+    async def _listen(self, comparator: ComparatorSearch) -> None:
+        config = self._config
+        server = Server(self._registry, self._attendance.targets, config.transport, self._page.app)
         try:
-            await server.start(config.listen, [(SERVICE_NAME, self._add_to)])
+            await server.start(config.listen, partial(add_ObserverServiceServicer_to_server, self._streams))
             await server.ready()
             log.info("listening on %s, round %d is next", config.listen.address, self._board.rounds + 1)
-            await self._record_until(stop)
-            await self._conclude(comparator, stop)
-            if config.stay and not stop.is_set():
+            await watched(self._record_all(), self._watch.run())
+            await self._conclude(comparator)
+            self._page.conclude()
+            if config.stay and not self._over.is_set():
                 log.info("the run is over; staying up")
-                await stop.wait()
+                await self._over.wait()
         finally:
             self._streams.close()
             self._accounts.close()
+            self._page.end_streams()
             await server.stop()
 
-    def _add_to(self, server: Any) -> None:
-        observer_service_pb2_grpc.add_ObserverServiceServicer_to_server(self._streams, server)
+    async def _pass_on(self, stop: Stop) -> None:
+        """Let what ends the process end the run."""
+        await stop.wait()
+        self._end()
 
-    async def _on_thread(self, work: Callable[..., T], *arguments: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
+    def _end(self) -> None:
+        self._over.set()
+        self._news.set()
 
     async def _keep_account(self, entries: Sequence[Entry]) -> None:
-        await self._on_thread(self._recorder.keep_account, entries)
+        await self._worker.do(self._recorder.keep_account, entries)
+        self._page.take_account(entries)
+
+    def _admin(self) -> str | None:
+        """Return where the page may reach the broker's admin endpoint.
+
+        One that is for its own machine alone is not opened to others by an observer whom they can reach.
+        """
+        place = self._joining.admin
+        private = place is not None and is_loopback(place.rpartition(":")[0])
+        return None if private and not is_loopback(self._config.listen.host) else place
 
     def _take(self, report: Reported) -> Score | None:
         """Take a report; return its score where it is known already."""
@@ -181,29 +209,16 @@ class Observer:
             self._news.set()
         return self._board.score(report.agent, report.round) if report.round <= self._board.rounds else None
 
-    async def _record_until(self, stop: Stop) -> None:
-        """Record complete rounds until there are no more, or the run is to stop."""
-        recording, watching = asyncio.create_task(self._record_all()), asyncio.create_task(self._watch.run())
-        stopped = asyncio.create_task(stop.wait())
-        try:
-            await asyncio.wait({recording, watching, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            if watching.done():
-                watching.result()  # it does not end by itself
-            self._stopping = True
-            self._news.set()
-            await recording  # what is complete is recorded, even now
-        finally:
-            for task in (recording, watching, stopped):
-                task.cancel()
-            await asyncio.gather(recording, watching, stopped, return_exceptions=True)
-
     async def _record_all(self) -> None:
-        while self._board.rounds < self._setup.rounds and not self._stopping:
+        """Record complete rounds until there are no more, or the run is to stop."""
+        while self._board.rounds < self._setup.rounds and not self._over.is_set():
             await self._news.wait()
             self._news.clear()
             if rounds := self._ledger.ready():
                 state = progress(self._ledger, self._wall_seconds)
-                self._publish(await self._on_thread(self._recorder.record, rounds, state))
+                scores = await self._worker.do(self._recorder.record, rounds, state)
+                self._publish(scores)
+                self._page.take(rounds, scores)
 
     def _publish(self, scores: Sequence[RoundScore]) -> None:
         """Tell the agents and the metrics about rounds that have been recorded."""
@@ -236,36 +251,41 @@ class Observer:
         found = certificate.comparator
         log.info("fixed point of %d rounds: %.4f, gap %.4f", len(certificate.losses), found.value, found.gap)
         self._board.compare_with(certificate)
+        self._page.compare_with(certificate)
         self._show()
 
-    async def _conclude(self, comparator: ComparatorProcess, stop: Stop) -> None:
+    async def _conclude(self, comparator: ComparatorSearch) -> None:
         """Find the comparator of the rounds played, write the summary, tell agents that are still there."""
         rounds = self._board.rounds
-        if stop.is_set():
+        if self._over.is_set():
             self._write_summary(None)  # should there be no time for more
         log.info("%d of %d rounds are recorded", rounds, self._setup.rounds)
         if rounds and not await self._accounts.covers(rounds, LAST_ACCOUNT):
             log.warning(
                 "the broker's account of the last rounds is missing: verify cannot check all arrivals"
             )
-        certificate = await comparator.last(rounds, self._board.worst_loss, stop) if rounds else None
+        certificate = await comparator.last(rounds, self._board.worst_loss, self._over) if rounds else None
         if certificate is None:
             log.warning("no certified comparator: the summary has no regret")
         else:
             self._found(certificate)
+            await self._worker.do(self._recorder.compare, certificate.losses.tolist())
         self._write_summary(None if certificate is None else certificate.comparator)
         for agent in range(self._setup.n) if rounds else ():
             self._streams.answer(agent, self._board.score(agent, rounds))
 
     def _write_summary(self, comparator: Comparator | None) -> None:
         total_delay, unused = lateness(self._ledger.delays())
+        messages, rounds = sum(self._ledger.messages), self._board.rounds
         summary = Summary(
             mode="up",
-            rounds=self._board.rounds,
+            rounds=rounds,
             unused=unused,
-            messages=sum(self._ledger.messages),
-            bytes=sum(self._ledger.bytes),
+            messages=messages,
+            bytes=messages * self._setup.frame_bytes,
+            wire_bytes=sum(self._ledger.wire_bytes),
             wall_seconds=self._wall_seconds,
+            **timing(self._setup.scenario.pace, rounds, self._wall_seconds, self._ledger.missed_ticks),
             **self._setup.facts(),
             **score(self._board.losses, total_delay, comparator),
         )
@@ -280,9 +300,3 @@ class Observer:
     def _wall_seconds(self) -> float:
         """From the first report to the last, on this process's clock."""
         return self._wall_before + self._latest - self._first
-
-
-async def _pass_on(stop: Stop, over: asyncio.Event) -> None:
-    """Let what ends the process end the run."""
-    await stop.wait()
-    over.set()

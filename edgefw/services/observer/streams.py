@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import grpc
 import numpy as np
 
 from edgefw.errors import WireError
@@ -17,6 +16,8 @@ from edgefw.records import content_hash, play_bytes
 from edgefw.services.observer.ledger import Reported
 from edgefw.transport.codec import decode_array
 from edgefw.transport.connection import FIRST_MESSAGE
+from edgefw.transport.race import end_all
+from edgefw.transport.refusals import REPORTS, refusing
 from edgefw.v1 import observer_service_pb2, observer_service_pb2_grpc
 
 if TYPE_CHECKING:
@@ -29,15 +30,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SERVICE_NAME = observer_service_pb2.DESCRIPTOR.services_by_name["ObserverService"].full_name
-_STATUS = {
-    "digest": grpc.StatusCode.FAILED_PRECONDITION,
-    "order": grpc.StatusCode.OUT_OF_RANGE,
-    "conflict": grpc.StatusCode.ALREADY_EXISTS,
-    "ahead": grpc.StatusCode.RESOURCE_EXHAUSTED,
-    "replaced": grpc.StatusCode.ABORTED,
-    "silence": grpc.StatusCode.DEADLINE_EXCEEDED,
-}  # by the reason of a WireError; any other one is an argument that is wrong
 BACKLOG = 256  # scores that a stream has not yet taken before its next report is read
 _LARGEST_COUNT = 2**63 - 1  # what a database keeps as an integer
 
@@ -46,7 +38,7 @@ _LARGEST_COUNT = 2**63 - 1  # what a database keeps as an integer
 class Expected:
     """What reports have to fit: the run, its agents 0..n-1, the shape (C, m) and the norm of their plays."""
 
-    digest: str
+    run_id: str
     n: int
     shape: tuple[int, int]
     largest: float  # norm of a play
@@ -70,7 +62,7 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
     ) -> None:
         self._expected, self._take, self._metrics = expected, take, metrics
         self._join, self._attendance, self._account = join, attendance, account
-        self._streams: dict[int, _Stream] = {}  # by agent
+        self._streams: dict[int, _ReportStream] = {}  # by agent
 
     async def Account(self, requests: AsyncIterator[Any], context: Any) -> None:  # noqa: N802 - gRPC's name
         """Take the broker's account."""
@@ -82,23 +74,20 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
 
     async def Report(self, requests: AsyncIterator[Any], context: Any) -> None:  # noqa: N802 - gRPC's name
         """Serve one stream of one agent."""
-        stream = _Stream()
-        reading = asyncio.create_task(self._read(requests, stream))
-        sending = asyncio.create_task(stream.send_all(context))
-        try:
-            await asyncio.wait({reading, sending}, return_when=asyncio.FIRST_COMPLETED)
-            if reading.done():
-                reading.result()
-            await sending  # to its end: gRPC cannot send a status while an answer is being written
-        except WireError as error:
-            await self._refuse(context, error)
-        finally:
-            reading.cancel()
-            sending.cancel()
-            await asyncio.gather(reading, sending, return_exceptions=True)
-            stream.ends.close()
-            if self._streams.get(stream.agent) is stream:
-                del self._streams[stream.agent]
+        stream = _ReportStream()
+        async with refusing(context, REPORTS, self._refused):
+            reading = asyncio.create_task(self._read(requests, stream))
+            sending = asyncio.create_task(stream.send_all(context))
+            try:
+                await asyncio.wait({reading, sending}, return_when=asyncio.FIRST_COMPLETED)
+                if reading.done():
+                    reading.result()
+                await sending  # to its end: gRPC cannot send a status while an answer is being written
+            finally:
+                await end_all([reading, sending])
+                stream.ends.close()
+                if self._streams.get(stream.agent) is stream:
+                    del self._streams[stream.agent]
 
     def answer(self, agent: int, score: Score) -> None:
         """Tell an agent a score, if it is there to hear it."""
@@ -110,7 +99,7 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
         for stream in self._streams.values():
             stream.end()
 
-    async def _read(self, requests: AsyncIterator[Any], stream: _Stream) -> None:
+    async def _read(self, requests: AsyncIterator[Any], stream: _ReportStream) -> None:
         try:
             await self._take_all(requests, stream)
         except WireError as error:
@@ -118,7 +107,7 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
         else:
             stream.no_more_reports()
 
-    async def _take_all(self, requests: AsyncIterator[Any], stream: _Stream) -> None:
+    async def _take_all(self, requests: AsyncIterator[Any], stream: _ReportStream) -> None:
         stream.agent = self._welcome(await _first(requests))
         if stream.agent in self._streams:
             self._streams[stream.agent].end(
@@ -137,11 +126,11 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
         if request is None or request.WhichOneof("content") != "reporter":
             raise WireError("missing", "the first message has to name the reporter")
         reporter, expected = request.reporter, self._expected
-        if reporter.scenario_digest != expected.digest:
+        if reporter.run_id != expected.run_id:
             raise WireError(
                 "digest",
-                f"agent {reporter.agent} runs scenario {reporter.scenario_digest[:64]!r}, "
-                f"the observer {expected.digest!r}",
+                f"agent {reporter.agent} runs scenario {reporter.run_id[:64]!r}, "
+                f"the observer {expected.run_id!r}",
             )
         if reporter.agent >= expected.n:
             raise WireError("agent", f"there is no agent {reporter.agent}: agents are 0 to {expected.n - 1}")
@@ -162,16 +151,16 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
             arrivals=_arrivals(play),
             outstanding=play.outstanding,
             messages=play.messages,
-            bytes=play.bytes,
+            wire_bytes=play.bytes,
+            late=play.late if play.HasField("late") else None,
         )
 
-    async def _refuse(self, context: Any, error: WireError) -> None:
+    def _refused(self, _agent: int | None, error: WireError) -> None:
         self._metrics.rejected.labels(error.reason).inc()
         log.warning("refused: %s", error)
-        await context.abort(_STATUS.get(error.reason, grpc.StatusCode.INVALID_ARGUMENT), str(error))
 
 
-class _Stream:
+class _ReportStream:
     """One agent's stream: what it is to be told, and whether that was all."""
 
     def __init__(self) -> None:
@@ -218,6 +207,8 @@ def _check_ranges(play: Any, point: Real, largest: float) -> None:
     """Refuse numbers that nobody could score or record."""
     if not math.isfinite(play.local_loss):
         raise WireError("not_finite", f"the local loss of round {play.round} is {play.local_loss}")
+    if not (math.isfinite(play.late) and play.late >= 0):
+        raise WireError("range", f"round {play.round} is said to have begun {play.late} s late")
     norm = float(np.linalg.norm(point.astype(np.float64)))  # a square of a float32 may be no float32
     if norm > largest:
         raise WireError("range", f"the play of round {play.round} has norm {norm:.3g}, above {largest:.3g}")

@@ -1,4 +1,4 @@
-"""What holds up a run: who is away, who is behind the others, whether anybody reports at all."""
+"""What holds up a run: who is away, who is behind the others, whether anybody reports, the pace it has."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
+from edgefw.scenario.pace import missed, warning
 from edgefw.services.observer.attendance import BROKER, Attendance, Who, name
+from edgefw.services.observer.pacing import Pacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,11 +30,14 @@ class Watch:
 
     def __init__(self, ledger: Ledger, attendance: Attendance, pace: float, now: Callable[[], float]) -> None:
         self._ledger, self._attendance, self._pace, self._now = ledger, attendance, pace, now
+        self._pacing = Pacing(now)
         self._latest = now()  # when the last report came
         self._begun, self._begun_at = 0, now()  # the round that some have reported and others have not
 
     def show(self, metrics: ObserverMetrics) -> None:
-        """Let the metrics say at any time who is awaited, and for how long nobody has reported."""
+        """Let the metrics say at any time who is awaited, how long nobody has reported, and the pace."""
+        metrics.pace_asked.set(self._pace)
+        metrics.pace_reached.set_function(self._pacing.seconds)
         metrics.silence.set_function(self.silence)
         metrics.broker_awaited.set_function(partial(self._seconds, BROKER))
         for i in range(self._ledger.n):
@@ -41,6 +46,7 @@ class Watch:
     def reported(self) -> None:
         """Note that a report has come."""
         self._latest = self._now()
+        self._pacing.completed(self._ledger.complete)
         self._look()
 
     def awaited(self) -> dict[Who, float]:
@@ -62,9 +68,13 @@ class Watch:
 
     async def run(self) -> None:
         """Say in the log what holds up the run, for as long as it lasts."""
-        reminder = Reminder()
+        reminder, told = Reminder(), False
         while True:
             await asyncio.sleep(LOOK)
+            reached = self._pacing.seconds()
+            if not told and missed(self._pace, reached, self._pacing.rounds):
+                log.warning(warning(self._pace, reached))
+                told = True
             if line := reminder.line(self._overdue(), self._now()):
                 log.warning("round %d waits for %s", self._ledger.complete + 1, line)
 

@@ -164,6 +164,7 @@ def test_agents_that_are_told_to_stop_end_in_the_middle_of_a_round_and_leave_not
             await eventually(lambda: running.sample(1, "peer_up", peer="2") == 1)
             running.stop.set()
             await asyncio.gather(*others)
+            await asyncio.wait({gone})
             left = [repr(task) for task in asyncio.all_tasks()]
             assert not [
                 task for task in left if "edgefw/services/agent" in task or "edgefw/transport" in task

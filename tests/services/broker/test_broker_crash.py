@@ -37,7 +37,7 @@ class Load:
         return self.count // AGENTS
 
     def scenario(self) -> Scenario:
-        spread = {"type": "latency", "latency": "1s", "jitter": "1s", "distribution": "uniform"}
+        spread = {"type": "latency", "latency": "300ms", "jitter": "300ms", "distribution": "uniform"}
         document = {"network": {"agents": AGENTS}, "algorithm": {"horizon": self.rounds}, "delays": [spread]}
         return validate(document, source="test")
 
@@ -64,7 +64,7 @@ async def submit_all(link: LoadLink, agent: int, rounds: int, pace: float) -> No
 async def kill_at_random(broker: BrokerProcess, kills: int, seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(kills):
-        await asyncio.sleep(chance.uniform(0.02, 1.2))
+        await asyncio.sleep(chance.uniform(0.02, 0.4))
         assert await broker.end(signal.SIGKILL) == -signal.SIGKILL
         await broker.start()
 

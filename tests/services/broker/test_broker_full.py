@@ -69,7 +69,7 @@ def test_an_agent_waits_for_the_disk_and_gets_through() -> None:
         journal = ToldJournal()
         async with broker(scenario(), journal=journal) as client:
             journal.full = True
-            agent = BrokerClient(client.address, 0, client.digest)
+            agent = BrokerClient(client.address, 0, client.run_id)
             submitting = [asyncio.create_task(agent.submit(s, b"feedback", 1.0)) for s in (1, 2, 3)]
             await eventually(lambda: (client.sample("rejected_total", agent="0", reason="full") or 0) > 1)
             assert not any(task.done() for task in submitting)

@@ -99,7 +99,7 @@ def test_an_agent_waits_for_room_and_gets_through_in_order() -> None:
 
     async def test() -> None:
         async with broker(scenario("wall", late, limits={"link": 2, "all": 2})) as client:
-            agent = BrokerClient(client.address, 0, client.digest)
+            agent = BrokerClient(client.address, 0, client.run_id)
             submissions = [agent.submit(s, b"feedback %d" % s, 1.0) for s in range(1, 9)]
             came: dict[int, bytes] = {}
 

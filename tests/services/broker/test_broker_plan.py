@@ -11,8 +11,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgefw.delays.draws import Stream
-from edgefw.delays.dues import Batch, round_dues, wall_dues
+from edgefw.delays.draws import Draws
+from edgefw.delays.dues import Messages, round_dues, wall_dues
 from edgefw.delays.latency import Latency
 from edgefw.delays.units import NEVER
 from edgefw.errors import InputError
@@ -75,11 +75,11 @@ def test_in_rounds_it_is_the_simulators_table_bit_for_bit(faults: list[dict[str,
     rounds = np.arange(1, T + 1)
     for agent in range(4):
         own, later = plan.own(agent, None), plan.later(agent, None)
-        found = round_dues(own, later, Batch(rounds, np.zeros(T), np.zeros(T)), plan.rules)
+        found = round_dues(own, later, Messages(rounds, np.zeros(T), np.zeros(T)), plan.rules)
         expected = np.where(table[agent] == NEVER, math.inf, table[agent] + rounds - 1)
         assert np.array_equal(found.due, expected)
         for s in (1, T // 2, T):
-            one = Batch(rounds[s - 1 : s], np.zeros(1), np.zeros(1))
+            one = Messages(rounds[s - 1 : s], np.zeros(1), np.zeros(1))
             assert round_dues(own, later, one, plan.rules, now=s).due[0] == expected[s - 1]
 
 
@@ -108,7 +108,7 @@ def late(
     plan, found = scenario_plan(made), []
     for k, (s, age) in enumerate(zip(rounds, ages, strict=True)):
         rank = 0.0 if ranks is None else ranks[k]
-        one = Batch(np.array([s]), np.array([START + age]), np.array([rank]))
+        one = Messages(np.array([s]), np.array([START + age]), np.array([rank]))
         dues = wall_dues(
             plan.own(agent, START),
             plan.later(agent, START),
@@ -129,10 +129,10 @@ def test_a_time_is_real_time_whatever_the_round() -> None:
 
 
 def test_a_round_is_that_round_whatever_the_time() -> None:
-    event = {"type": "latency", "latency": "2s", "at": 5, "duration": 2}
+    event = {"type": "latency", "latency": "2s", "at": "5 rounds", "duration": "2 rounds"}
     for pace in ("1s", "20ms", "asap"):
         assert late(scenario(events=(event,), pace=pace), [4, 5, 6, 7], [11.0] * 4) == [0, 2, 2, 0]
-    lasting = {"type": "drop", "at": 3}
+    lasting = {"type": "drop", "at": "3 rounds"}
     assert late(scenario(events=(lasting,)), [1, 2, 3, 99], [0.0] * 4) == [0, 0, None, None]
 
 
@@ -141,15 +141,17 @@ def test_a_duration_alone_counts_from_the_start() -> None:
         *[2, 2, 2],
         *[0, 0, 0, 0],
     ]
-    assert late(scenario({"type": "latency", "latency": "2s", "duration": 3}), [3, 4], [50.0, 0.0]) == [2, 0]
+    assert late(
+        scenario({"type": "latency", "latency": "2s", "duration": "3 rounds"}), [3, 4], [50.0, 0.0]
+    ) == [2, 0]
 
 
 def test_mixed_units_are_turned_into_the_beginnings_unit_by_the_pace() -> None:
-    event = {"type": "latency", "latency": "2s", "at": "10s", "duration": 10}
+    event = {"type": "latency", "latency": "2s", "at": "10s", "duration": "10 rounds"}
     assert late(scenario(events=(event,), pace="500ms"), [7] * 7, TIMES) == [0, 0, 0, 2, 2, 0, 0]
-    event = {"type": "latency", "latency": "2s", "at": 5, "duration": "1s"}
+    event = {"type": "latency", "latency": "2s", "at": "5 rounds", "duration": "1s"}
     assert late(scenario(events=(event,), pace="500ms"), [4, 5, 6, 7], [0.0] * 4) == [0, 2, 2, 0]
-    for at, duration in (("10s", 10), (5, "1s")):
+    for at, duration in (("10s", "10 rounds"), ("5 rounds", "1s")):
         event = {"type": "drop", "at": at, "duration": duration}
         with pytest.raises(InputError, match=r"^events\.0\.duration is .*: set pace"):
             scenario_plan(scenario(events=(event,), pace="asap"))
@@ -160,7 +162,7 @@ def test_a_blackout_by_time_and_by_rounds() -> None:
     by_time = {"type": "blackout", "at": "10s", "duration": "5s"}
     for pace in ("20ms", "asap"):
         assert late(scenario(events=(by_time,), pace=pace), [1] * 4, ages) == [0, 5, 1, 0]
-    by_rounds = {"type": "blackout", "at": 11, "duration": 5}
+    by_rounds = {"type": "blackout", "at": "11 rounds", "duration": "5 rounds"}
     assert late(scenario(events=(by_rounds,), pace="1s"), [1] * 4, ages) == [0, 5, 1, 0]
     with pytest.raises(
         InputError, match=r"^events\.0\.at is 11 rounds, and rounds have no fixed length: set"
@@ -171,12 +173,12 @@ def test_a_blackout_by_time_and_by_rounds() -> None:
 
 def test_a_ramp_in_rounds_needs_the_pace_unless_it_begins_with_the_run() -> None:
     ramp = {"type": "ramp", "start": "0s", "stop": "2s", "step": "1s", "interval": "1s"}
-    assert late(scenario({**ramp, "at": 1}, pace="asap"), [1, 1, 1], [0.0, 1.0, 9.0]) == [0, 1, 2]
-    assert late(scenario({**ramp, "at": 3}, pace="2s"), [2, 3, 4], [0.0] * 3) == [0, 0, 2]
+    assert late(scenario({**ramp, "at": "1 rounds"}, pace="asap"), [1, 1, 1], [0.0, 1.0, 9.0]) == [0, 1, 2]
+    assert late(scenario({**ramp, "at": "3 rounds"}, pace="2s"), [2, 3, 4], [0.0] * 3) == [0, 0, 2]
     with pytest.raises(
         InputError, match=r"^delays\.0\.duration is 9 rounds, and rounds have no fixed length"
     ):
-        scenario_plan(scenario({**ramp, "duration": 9}, pace="asap"))
+        scenario_plan(scenario({**ramp, "duration": "9 rounds"}, pace="asap"))
 
 
 def test_an_adversary_counts_time_or_rounds_of_a_known_length() -> None:
@@ -210,8 +212,8 @@ def test_positions_draws_and_agents_are_those_of_the_plan_in_rounds() -> None:
                 if entry.concerns(agent) and (s > 10 or entry.name != "events-0"):
                     assert isinstance(entry.fault, Latency)
                     assert entry.salt in salts
-                    numbers = Stream(made.seed, (agent,), entry.salt)
-                    drawn += float(entry.fault.amount.values(numbers, range(s, s + 1))[0])
+                    numbers = Draws(made.seed, (agent,), entry.salt)
+                    drawn += float(entry.fault.values(numbers, range(s, s + 1))[0])
             assert late(made, [s], [s - 1.0], agent) == pytest.approx([drawn], abs=1e-6)
 
 
@@ -220,7 +222,7 @@ def test_entries_have_names_agents_and_salts() -> None:
         {"type": "drop", "probability": 0.5, "agents": [2, 0, 2], "name": "lossy"},
         {"type": "latency", "latency": "1s", "seed": 9},
         {"type": "drop", "agents": []},
-        events=({"type": "blackout", "at": "5s", "name": "outage"}, {"type": "drop", "at": 3}),
+        events=({"type": "blackout", "at": "5s", "name": "outage"}, {"type": "drop", "at": "3 rounds"}),
     )
     entries = scenario_plan(made).entries
     assert [(entry.agent, entry.name, entry.salt) for entry in entries] == [
@@ -248,7 +250,7 @@ def test_a_dumped_scenario_makes_the_same_plan() -> None:
         {"type": "adversary", "strategy": "burst", "period": "2s"},
         events=(
             {"type": "blackout", "at": "1m", "duration": "10s", "name": "outage"},
-            {"type": "drop", "at": 7, "duration": 2},
+            {"type": "drop", "at": "7 rounds", "duration": "2 rounds"},
         ),
     )
     again, first = scenario_plan(validate(yaml.safe_load(dump(made)), source="again")), scenario_plan(made)

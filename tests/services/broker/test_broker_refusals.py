@@ -8,7 +8,8 @@ from typing import Any
 import grpc
 import pytest
 from loopback_broker import Client, broker, refusal, run, scenario
-from waiting import PATIENCE
+from told_journal import ToldJournal
+from waiting import PATIENCE, eventually
 
 from edgefw.services.broker import service as module
 from edgefw.transport.channel import LARGEST_PAYLOAD
@@ -30,7 +31,7 @@ REFUSALS: list[tuple[dict[str, Any], str, str, grpc.StatusCode, str]] = [
     ({"norm": math.nan}, "0", "norm", grpc.StatusCode.INVALID_ARGUMENT, "the norm of round 1 is nan"),
     ({"norm": -1.0}, "0", "norm", grpc.StatusCode.INVALID_ARGUMENT, "the norm of round 1 is -1.0"),
     (
-        {"scenario_digest": "feed"},
+        {"run_id": "feed"},
         "0",
         "digest",
         grpc.StatusCode.FAILED_PRECONDITION,
@@ -92,7 +93,7 @@ def test_the_wrong_clocks_calls_are_refused() -> None:
 
 def test_a_stream_that_says_something_else_is_ended_and_counted() -> None:
     done = pb.SubscribeRequest(acknowledgement=pb.Acknowledgement(rounds=[1]))
-    wrong = pb.SubscribeRequest(subscription=pb.Subscription(agent=0, scenario_digest="feed"))
+    wrong = pb.SubscribeRequest(subscription=pb.Subscription(agent=0, run_id="feed"))
 
     async def ended(client: Client, message: pb.SubscribeRequest) -> grpc.aio.AioRpcError:
         call = client.stub.Subscribe(timeout=PATIENCE)
@@ -133,9 +134,13 @@ def test_a_stream_that_says_nothing_is_ended(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_refusal_ends_the_stream_after_the_answers_to_what_came_before() -> None:
     async def test() -> None:
-        async with broker(scenario()) as client:
+        journal = ToldJournal()
+        async with broker(scenario(), journal=journal) as client:
+            journal.prompt = False  # so that the stream does not end before the last is sent
             stream = client.submissions()
             await stream.send(*(client.request(s) for s in (1, 2)), client.request(3, b""), client.request(4))
+            await eventually(lambda: client.hold.links[0].count == 2)
+            journal.commit()
             assert [(await stream.answer()).round for _ in range(2)] == [1, 2]
             error = await refusal(stream.answer())
             assert error.code() == grpc.StatusCode.INVALID_ARGUMENT

@@ -67,7 +67,7 @@ def test_collecting_checks_who_asks_and_for_what() -> None:
     async def test() -> None:
         async with broker(scenario("rounds")) as client:
             wrong: list[tuple[dict[str, Any], grpc.StatusCode]] = [
-                ({"scenario_digest": "feed"}, grpc.StatusCode.FAILED_PRECONDITION),
+                ({"run_id": "feed"}, grpc.StatusCode.FAILED_PRECONDITION),
                 ({"agent": 2**32 - 1}, grpc.StatusCode.INVALID_ARGUMENT),
                 ({"round": 0}, grpc.StatusCode.INVALID_ARGUMENT),
             ]

@@ -15,11 +15,11 @@ from work import steps
 
 from edgefw.delays import edits
 from edgefw.delays.body import read_fault
-from edgefw.delays.refusals import UnknownError
-from edgefw.errors import JournalFullError
+from edgefw.errors import JournalFullError, UnknownError
 from edgefw.services.broker.account import Account
 from edgefw.services.broker.control import RETRY, Control
 from edgefw.services.broker.restore import make_or_restore
+from edgefw.services.broker.timeline import SECOND
 from edgefw.telemetry.metrics import BrokerMetrics
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from told_clock import Clock
 
     from edgefw.delays.plan import Moment, Plan
-    from edgefw.services.broker.admin.events import Event
-    from edgefw.services.broker.admin.views import LinkState
+    from edgefw.services.broker.events import Event
+    from edgefw.services.broker.steering import LinkState
 
     Edit = Callable[[Plan, Moment], Plan]
 
@@ -72,6 +72,9 @@ def test_changes_on_their_way_to_the_disk_build_on_one_another_and_none_is_in_fo
             assert [plan.version for plan in await asyncio.gather(*both)] == [2, 3]
             assert (names(client), client.control.plan.version) == (["a", "b"], 3)
             assert client.sample("plan_changes_total") == 2
+            labels = {"what": "change", "fault": "latency", "agent": "all"}
+            now = journal.timeline.real(asyncio.get_running_loop().time()) / SECOND
+            assert client.sample("plan_changed_timestamp_seconds", **labels) == pytest.approx(now)
 
     run(test())
 

@@ -30,7 +30,7 @@ def bare() -> Iterator[Bare]:
 
 
 def submit(bare: Bare, s: int) -> None:
-    request = pb.SubmitRequest(agent=1, round=s, scenario_digest=DIGEST, payload=b"x", norm=1.0)
+    request = pb.SubmitRequest(agent=1, round=s, run_id=DIGEST, payload=b"x", norm=1.0)
     bare.call(bare.broker._intake.take, request)
 
 

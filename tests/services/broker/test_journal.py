@@ -24,7 +24,7 @@ from waiting import eventually
 from edgefw.errors import InputError, JournalError
 from edgefw.services.broker.journal import MemoryJournal, Restored, State, Tuning, open_journal
 from edgefw.services.broker.journal.batch import Batch
-from edgefw.services.broker.timeline import Clocks
+from edgefw.services.machine import Clocks
 
 if TYPE_CHECKING:
     import sqlite3
@@ -47,13 +47,13 @@ async def test_many_in_flight_are_one_commit_and_one_wake_up(
     observed = metrics()
     async with opened(tmp_path / "j", observed=observed) as journal:
         woken: list[object] = []
-        tell = journal._tell
+        do = journal._worker.do
 
-        def counted(callback: Callable[[], None]) -> None:
-            woken.append(callback)
-            tell(callback)
+        async def counted(work: Callable[..., Any], *arguments: Any) -> Any:
+            woken.append(work)
+            return await do(work, *arguments)
 
-        monkeypatch.setattr(journal, "_tell", counted)
+        monkeypatch.setattr(journal._worker, "do", counted)
         await asyncio.gather(*(journal.keep(record(a, s)) for a in range(4) for s in range(1, 101)))
         assert len(woken) == commits(observed) == 1
     rows = (await restored(tmp_path / "j")).rows

@@ -10,15 +10,15 @@ from prometheus_client import CollectorRegistry
 
 from edgefw.errors import InputError
 from edgefw.services.broker.journal import open_journal
-from edgefw.services.broker.journal.discard import discard_other
+from edgefw.services.broker.journal.opening import discard_other
 from edgefw.telemetry.metrics import BrokerMetrics
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-async def make(path: Path, digest: str) -> None:
-    journal = open_journal(path, digest, BrokerMetrics(CollectorRegistry()))
+async def make(path: Path, run_id: str) -> None:
+    journal = open_journal(path, run_id, BrokerMetrics(CollectorRegistry()))
     await journal.keep_plan(1, "{}")
     await journal.close()
 
@@ -42,7 +42,7 @@ def test_what_is_no_journal_stays(tmp_path: Path, *, garbage: bool) -> None:
     else:
         with closing(sqlite3.connect(path)) as database, database:
             database.execute("CREATE TABLE meta(key, value)")
-            database.execute("INSERT INTO meta VALUES ('digest', 'of a recorded run')")
+            database.execute("INSERT INTO meta VALUES ('run_id', 'of a recorded run')")
     before = path.read_bytes()
     discard_other(path, "digest/a")
     assert path.read_bytes() == before

@@ -215,10 +215,8 @@ async def test_what_was_acknowledged_survives_a_process_that_is_killed(tmp_path:
 async def test_another_runs_journal_is_refused(tmp_path: Path) -> None:
     async with opened(tmp_path / "j") as journal:
         await journal.keep(record(0, 1))
-    with pytest.raises(
-        InputError, match=rf"digest {DIGEST}, this one has other: use another file, or remove"
-    ):
-        journal_at(tmp_path / "j", digest="other")
+    with pytest.raises(InputError, match=rf"of run {DIGEST}, this one is other: use another file, or remove"):
+        journal_at(tmp_path / "j", run_id="other")
     async with opened(tmp_path / "j") as journal:
         assert journal.restored is not None
         assert len(journal.restored.rows) == 1
@@ -229,7 +227,7 @@ async def test_another_formats_journal_is_refused(tmp_path: Path) -> None:
     async with opened(tmp_path / "j") as journal:
         await flush(journal)
         journal._writer._database.execute("PRAGMA user_version = 7")
-    with pytest.raises(InputError, match="has format 7, this edgefw uses format 1: use another file"):
+    with pytest.raises(InputError, match="has format 7, this edgefw uses format 2: use another file"):
         journal_at(tmp_path / "j")
 
 

@@ -6,7 +6,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgefw.services.broker.timeline import SECOND, Clocks, Timeline, boot_id, timeline_again, timeline_now
+from edgefw.services.broker.timeline import SECOND, Timeline, timeline_again, timeline_now
+from edgefw.services.machine import Clocks, boot_id
 
 moments = st.floats(-1e8, 1e8)
 offsets = st.integers(10**18, 3 * 10**18)

@@ -9,21 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 import pytest
+from waiting import PATIENCE
 
 from edgefw.core.account import Entry, Kind
 from edgefw.services.observer.accounts import Accounts
-from edgefw.transport import account_client
+from edgefw.transport import account_client, server
 from edgefw.transport.account_client import AccountClient
 from edgefw.transport.channel import GRPC
-from edgefw.transport.server import RpcServer
 from edgefw.v1 import observer_service_pb2 as pb
 from edgefw.v1 import observer_service_pb2_grpc as stubs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Sequence
 
-LIMIT = 30.0  # seconds
+LIMIT = PATIENCE
 RUN, N, ROUNDS = "digest/run", 2, 5
+
+
+@pytest.fixture(autouse=True)
+def _no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let an observer go away at once, as one that crashes does."""
+    monkeypatch.setattr(server, "GRACE", 0.0)
 
 
 class Desk(stubs.ObserverServiceServicer):
@@ -42,13 +48,13 @@ class Desk(stubs.ObserverServiceServicer):
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[str]:
-        server = RpcServer()
+        listener = server.RpcServer()
         add = partial(stubs.add_ObserverServiceServicer_to_server, self)
-        self.port = await server.start(f"127.0.0.1:{self.port}", [("edgefw.v1.ObserverService", add)])
+        self.port = await listener.start(f"127.0.0.1:{self.port}", add)
         try:
             yield f"127.0.0.1:{self.port}"
         finally:
-            await server.stop()
+            await listener.stop()
 
     async def has(self, count: int) -> None:
         while len(self.kept) < count:  # noqa: ASYNC110 - run() bounds it
@@ -79,7 +85,7 @@ async def telling(address: str) -> AsyncIterator[AccountClient]:
 
 
 def test_entries_arrive_as_they_were_and_in_order() -> None:
-    plan = Entry(5, Kind.PLAN, version=1, plan='{"entries":[]}')
+    plan = Entry(5, Kind.PLAN, round=3, version=1, plan='{"entries":[]}', what="all is set", who="me at home")
     never = Entry(150, Kind.ACCEPTED, 1, 1, 1, None, None, 0.0)
     entries = [Entry(3, Kind.BEGUN, version=1), plan, accepted(1), never, Entry(160, Kind.DROPPED, 1, 1, 1)]
 
@@ -150,7 +156,7 @@ def test_an_observer_that_stops_does_not_wait_for_the_broker_to_go() -> None:
         desk = Desk()
         async with desk.listening() as address, GRPC.open_channel(address) as channel:
             call = stubs.ObserverServiceStub(channel).Account()
-            await call.write(pb.AccountRequest(scenario_digest=RUN))
+            await call.write(pb.AccountRequest(run_id=RUN))
             await call.read()
             desk.accounts.close()
             assert await call.read() is grpc.aio.EOF
@@ -225,7 +231,7 @@ def test_entries_that_cannot_be_are_refused_and_none_is_kept(
         desk = Desk()
         async with desk.listening() as address, GRPC.open_channel(address) as channel:
             call = stubs.ObserverServiceStub(channel).Account()
-            await call.write(pb.AccountRequest(scenario_digest=RUN))
+            await call.write(pb.AccountRequest(run_id=RUN))
             assert (await call.read()).moment == 0
             await call.write(pb.AccountRequest(entries=messages))
             with pytest.raises(grpc.aio.AioRpcError, match=expected) as refusal:

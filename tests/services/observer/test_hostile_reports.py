@@ -115,7 +115,6 @@ class Desk:
             Attendance(setup.n, lambda: 0.0),
             lambda *_: asyncio.sleep(0),
         )
-        self.recorder.open()
 
     def take(self, report: Reported) -> Score:
         self.ledger.take(report)

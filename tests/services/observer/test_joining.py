@@ -19,12 +19,12 @@ from waiting import eventually
 from edgefw.scenario.load import parse
 from edgefw.scenario.setup import Setup, resolve
 from edgefw.services.config import AgentConfig, unpack_shard
-from edgefw.services.network.prepare import shard
 from edgefw.services.observer import joining as module
 from edgefw.services.observer import service as observer
 from edgefw.services.observer.attendance import Attendance
+from edgefw.services.observer.briefing import shard
 from edgefw.services.observer.joining import Joining
-from edgefw.services.observer.streams import SERVICE_NAME, Expected, ReportServicer
+from edgefw.services.observer.streams import Expected, ReportServicer
 from edgefw.telemetry.metrics import ObserverMetrics
 from edgefw.transport.joining import Joined, JoinError, join
 from edgefw.transport.server import RpcServer
@@ -64,9 +64,9 @@ class Run:
             await self.join(N)
 
     async def next_run(self, old: str) -> str:
-        """Return the identity of the run after this one, asking for it as the broker does."""
+        """Return the run_id of the run after this one, asking for it as the broker does."""
         async with asyncio.timeout(DEADLINE):
-            while (new := (await self.join()).identity) == old:  # noqa: ASYNC110 - it tells nobody
+            while (new := (await self.join()).run_id) == old:  # noqa: ASYNC110 - it tells nobody
                 await asyncio.sleep(0.02)
             return new
 
@@ -75,10 +75,10 @@ class Run:
         await self.join()
         return await asyncio.gather(*(self.join(i) for i in range(N)))
 
-    async def play(self, identity: str, rounds: int = 6) -> None:
+    async def play(self, run_id: str, rounds: int = 6) -> None:
         """Let agents report the first rounds."""
         played = playback.play_all(self.setup)[:rounds]
-        await asyncio.gather(*(playback.report_all(self.address, identity, i, played) for i in range(N)))
+        await asyncio.gather(*(playback.report_all(self.address, run_id, i, played) for i in range(N)))
 
 
 @asynccontextmanager
@@ -91,7 +91,7 @@ async def joining() -> AsyncIterator[tuple[Run, Joining]]:
     expected, calls = Expected("digest/run", N, (1, 1), 1.0), (members.serve, attendance, members.serve)
     servicer = ReportServicer(expected, lambda _: None, metrics, *calls)
     add = partial(observer_service_pb2_grpc.add_ObserverServiceServicer_to_server, servicer)
-    port = await server.start("127.0.0.1:0", [(SERVICE_NAME, add)])
+    port = await server.start("127.0.0.1:0", add)
     try:
         yield Run(setup, f"127.0.0.1:{port}"), members
     finally:
@@ -126,11 +126,11 @@ def test_agents_are_told_what_they_need_when_all_have_come() -> None:
             assert parse(broker.configuration.decode(), "test") == run.setup.scenario
             assert broker.samples == b""
             told = await asyncio.gather(*agents)
-            assert {each.identity for each in told} == {broker.identity}
-            assert broker.identity == "digest/run"
+            assert {each.run_id for each in told} == {broker.run_id}
+            assert broker.run_id == "digest/run"
             for i, each in enumerate(told):
                 config = AgentConfig.from_json(each.configuration)
-                assert (config.spec.agent, config.digest, config.broker) == (i, broker.identity, "broker:1")
+                assert (config.spec.agent, config.run_id, config.broker) == (i, broker.run_id, "broker:1")
                 assert config.peers == {j: f"agent-{j}:1" for j in run.setup.graph.neighbours(i)}
                 samples, index = unpack_shard(each.samples, config), shard(run.setup, i)
                 np.testing.assert_array_equal(samples.features, run.setup.dataset.features[index])
@@ -176,7 +176,7 @@ def test_who_does_not_belong_to_the_run_is_turned_away(agent: int, address: str,
 def test_an_address_is_one_of_a_host_and_a_port(address: str) -> None:
     async def test() -> None:
         async with joining() as (run, _):
-            assert (await run.join(address=address)).identity == "digest/run"
+            assert (await run.join(address=address)).run_id == "digest/run"
 
     asyncio.run(test())
 
@@ -218,7 +218,7 @@ def test_the_broker_may_come_again_at_any_time() -> None:
             told = await run.join_all()
             members.started = True
             again = await run.join()
-            assert again.identity == told[0].identity
+            assert again.run_id == told[0].run_id
 
     asyncio.run(test())
 
@@ -241,7 +241,7 @@ def test_an_observer_that_was_started_again_knows_that_its_run_has_begun(tmp_pat
         async with playback.observing(folder) as first:
             run = Run(setup, first.place.address)
             told = await run.join_all()
-            await run.play(told[0].identity, rounds=2)
+            await run.play(told[0].run_id, rounds=2)
         async with playback.observing(folder) as second:
             with pytest.raises(JoinError, match="comes to a run that has begun"):
                 await Run(setup, second.place.address).join(1)
@@ -253,11 +253,11 @@ def test_a_run_that_an_agent_has_lost_is_started_anew_for_all(tmp_path: Path) ->
     async def test() -> None:
         async with observing_anew(tmp_path) as run:
             told = await run.join_all()
-            old = told[0].identity
+            old = told[0].run_id
             await run.play(old, rounds=2)
             agents = [asyncio.create_task(run.join(i)) for i in (1, 0, 2)]
             new = await run.next_run(old)
-            assert {each.identity for each in await asyncio.gather(*agents)} == {new}
+            assert {each.run_id for each in await asyncio.gather(*agents)} == {new}
             assert new.partition("/")[0] == old.partition("/")[0] == run.setup.scenario.digest
             assert {path.name for path in (tmp_path / "runs").iterdir()} == {
                 each.partition("/")[2] for each in (old, new)
@@ -274,7 +274,7 @@ def test_an_agent_that_is_gone_stays_a_target_in_the_next_run(tmp_path: Path) ->
 
     async def test() -> None:
         async with observing_anew(tmp_path) as run:
-            old = (await run.join_all())[0].identity
+            old = (await run.join_all())[0].run_id
             assert await run.targets() == everyone
             await run.play(old, rounds=2)
             agents = [asyncio.create_task(run.join(i)) for i in (1, 2)]  # agent 0 is no more
@@ -288,9 +288,9 @@ def test_an_agent_that_is_gone_stays_a_target_in_the_next_run(tmp_path: Path) ->
     asyncio.run(test())
 
 
-async def refusal(run: Run, identity: str) -> tuple[grpc.StatusCode, str]:
+async def refusal(run: Run, run_id: str) -> tuple[grpc.StatusCode, str]:
     async with grpc.aio.insecure_channel(run.address) as channel:
-        return await (await playback.Reporter(channel, 0, identity).open()).refusal()
+        return await (await playback.Reporter(channel, 0, run_id).open()).refusal()
 
 
 def test_who_comes_first_waits_for_the_observer(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -301,7 +301,7 @@ def test_who_comes_first_waits_for_the_observer(tmp_path: Path, caplog: pytest.L
         await eventually(lambda: "to join: UNAVAILABLE" in caplog.text)
         config = observer.ObserverConfig(str(folder.scenario_path), place, out=folder.path)
         serving = asyncio.create_task(observer.serve(config, stop))
-        assert (await early).identity == playback.identity(setup)
+        assert (await early).run_id == playback.run_id(setup)
         stop.set()
         await serving
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -19,8 +18,9 @@ from edgefw import best
 from edgefw.core.comparator import certify
 from edgefw.experiments import runner
 from edgefw.scenario.setup import first_rounds, resolve
+from edgefw.services.machine import REAL
 from edgefw.services.observer import comparator, comparing
-from edgefw.services.observer.comparator import ComparatorProcess
+from edgefw.services.observer.comparator import ComparatorSearch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -42,9 +42,9 @@ def unexpected() -> None:
     pytest.fail("the comparator has failed")
 
 
-def searching(folder: RunFolder, setup: Setup) -> ComparatorProcess:
+def searching(folder: RunFolder, setup: Setup) -> ComparatorSearch:
     """Return a process whose findings on the way are of no interest."""
-    return ComparatorProcess(folder.scenario_path, setup.rounds, lambda _: None, unexpected)
+    return ComparatorSearch(folder.scenario_path, setup.rounds, lambda _: None, unexpected, REAL)
 
 
 def test_the_process_is_of_the_lowest_priority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,18 +62,18 @@ def test_the_process_is_of_the_lowest_priority(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("text", ["", "low", "-1", "20", "1.5"])
-def test_a_priority_that_is_none_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
-    command = [sys.executable, "-m", "edgefw.services.observer.comparing", str(tmp_path / "scenario.yaml")]
-    environment = {**os.environ, comparing.NICE: text}
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    told = f"edgefw: {comparing.NICE} is {text!r}: it has to be a number from 0 to 19\n"
-    assert (ended.returncode, ended.stderr) == (1, told)
+def test_a_priority_that_is_none_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv(comparing.NICE, text)
+    with pytest.raises(SystemExit) as ended:
+        comparing._niceness()
+    told = f"edgefw: {comparing.NICE} is {text!r}: it has to be a number from 0 to 19"
+    assert ended.value.code == told  # which Python prints, and ends with exit code 1
 
 
 def test_certificates_come_on_the_way_and_the_last_is_tight(tmp_path: Path) -> None:
     setup = resolve(playback.scenario())
     folder = playback.new_folder(tmp_path / "run", setup.scenario)
-    worst = 5.0 + runner.comparator(setup, runner.run(setup)).value
+    worst = 5.0 + runner.best_point(setup, runner.run(setup)).comparator.value
     best._path(setup).unlink()
 
     async def run() -> tuple[list[Certificate], Certificate | None]:
@@ -85,7 +85,7 @@ def test_certificates_come_on_the_way_and_the_last_is_tight(tmp_path: Path) -> N
             if certificate.comparator.gap <= comparing.TARGETS[-1] * certificate.comparator.value:
                 on_the_way.set()
 
-        process = ComparatorProcess(folder.scenario_path, setup.rounds, note, unexpected)
+        process = ComparatorSearch(folder.scenario_path, setup.rounds, note, unexpected, REAL)
         await process.start()
         async with asyncio.timeout(playback.DEADLINE):
             await on_the_way.wait()

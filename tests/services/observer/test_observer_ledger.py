@@ -28,7 +28,7 @@ def reported(agent: int, round_: int, **changes: Any) -> Reported:
         "arrivals": (),
         "outstanding": 1,
         "messages": 7 * round_,
-        "bytes": 100 * round_,
+        "wire_bytes": 100 * round_,
     }
     return Reported(**(fields | changes))
 
@@ -53,7 +53,7 @@ def test_rounds_become_complete_in_order_whoever_comes_first(
         [(t, i) for i in range(n)] for t in range(1, rounds + 1)
     ]
     assert ledger.waiting_for() == []
-    assert (sum(ledger.messages), sum(ledger.bytes)) == (7 * rounds * n, 100 * rounds * n)
+    assert (sum(ledger.messages), sum(ledger.wire_bytes)) == (7 * rounds * n, 100 * rounds * n)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from edgefw.core.messages import Play, Score
 from edgefw.services.observer import streams
 from edgefw.services.observer.attendance import Attendance
 from edgefw.services.observer.ledger import Ledger, Reported
-from edgefw.services.observer.streams import BACKLOG, SERVICE_NAME, Expected, ReportServicer
+from edgefw.services.observer.streams import BACKLOG, Expected, ReportServicer
 from edgefw.telemetry.metrics import ObserverMetrics
 from edgefw.transport.codec import encode_array, encode_tensor
 from edgefw.transport.memory import MemoryNetwork
@@ -68,7 +68,7 @@ async def desk() -> AsyncIterator[tuple[Desk, Any]]:
     def add(grpc_server: Any) -> None:
         observer_service_pb2_grpc.add_ObserverServiceServicer_to_server(one.servicer, grpc_server)
 
-    port = await server.start("127.0.0.1:0", [(SERVICE_NAME, add)])
+    port = await server.start("127.0.0.1:0", add)
     try:
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
             yield one, channel
@@ -98,7 +98,7 @@ def test_a_report_is_taken_with_all_that_it_says() -> None:
 
     taken = asyncio.run(run())
     assert (taken.agent, taken.round, taken.local_loss, taken.arrivals) == (1, 2, 0.25, (1,))
-    assert (taken.outstanding, taken.messages, taken.bytes) == (2, 14, 200)
+    assert (taken.outstanding, taken.messages, taken.wire_bytes) == (2, 14, 200)
     assert taken.point.tolist() == np.full(SHAPE, 2.0).tolist()
 
 
@@ -180,18 +180,18 @@ def test_a_number_that_cannot_be_is_refused(changes: dict[str, Any], reason: str
 
 
 @pytest.mark.parametrize(
-    ("agent", "digest", "status", "text"),
+    ("agent", "run_id", "status", "text"),
     [
         (0, "another", Status.FAILED_PRECONDITION, f"runs scenario 'another', the observer {DIGEST!r}"),
         (2, DIGEST, Status.INVALID_ARGUMENT, "there is no agent 2: agents are 0 to 1"),
     ],
 )
 def test_a_reporter_of_another_run_is_turned_away(
-    agent: int, digest: str, status: grpc.StatusCode, text: str
+    agent: int, run_id: str, status: grpc.StatusCode, text: str
 ) -> None:
     async def run() -> tuple[grpc.StatusCode, str]:
         async with desk() as (_, channel):
-            return await (await playback.Reporter(channel, agent, digest).open()).refusal()
+            return await (await playback.Reporter(channel, agent, run_id).open()).refusal()
 
     code, details = asyncio.run(run())
     assert code == status

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import playback
 import pytest
@@ -13,15 +15,16 @@ from numpy.typing import NDArray
 
 from edgefw.core.regret import Comparator, cumulative_loss, network_regret, total_loss
 from edgefw.problem.loss import NAMES as LOSSES
-from edgefw.scenario.setup import Setup, first_rounds
 from edgefw.services.observer.scoring import (
     Certificate,
     Scoreboard,
     consensus_distance,
-    fixed_point_losses,
     score_round,
 )
 from edgefw.simulator import in_lockstep
+
+if TYPE_CHECKING:
+    from edgefw.scenario.setup import Setup
 
 Losses = NDArray[np.float64]
 TABLES = st.tuples(st.integers(1, 6), st.integers(1, 4)).flatmap(
@@ -63,18 +66,6 @@ def test_the_consensus_distance_is_the_largest_from_the_mean(points: NDArray[np.
     expected = max(float(np.sqrt(((point - mean) ** 2).sum())) for point in points)
     assert consensus_distance(list(points)) == pytest.approx(expected, abs=1e-9)
     assert consensus_distance([points[0]] * 3) == pytest.approx(0, abs=1e-9)
-
-
-def test_a_fixed_point_is_scored_round_by_round() -> None:
-    setup = tiny.setup(precision="float32")
-    point = np.random.default_rng(1).normal(size=setup.feasible.shape)
-    losses = fixed_point_losses(setup, point)
-    for t in range(1, setup.rounds + 1):
-        features, labels = setup.batches(t)
-        samples = features.reshape(-1, features.shape[-1]).astype(np.float64)
-        expected = setup.loss.value(point @ samples.T, labels.reshape(-1))
-        assert losses[t - 1] == pytest.approx(float(expected), abs=1e-4)
-    assert fixed_point_losses(first_rounds(setup, 3), point).tolist() == losses[:3].tolist()
 
 
 @settings(deadline=None, max_examples=50)

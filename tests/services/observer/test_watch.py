@@ -25,9 +25,9 @@ N, ROUNDS = 4, 3
 class Run:
     """What an observer knows of a run, on the clock of a loop; members come, go and report by hand."""
 
-    def __init__(self, pace: float = 0.0) -> None:
+    def __init__(self, pace: float = 0.0, rounds: int = ROUNDS) -> None:
         now = asyncio.get_running_loop().time
-        self.ledger, self.attendance = Ledger(N, ROUNDS, 4), Attendance(N, now)
+        self.ledger, self.attendance = Ledger(N, rounds, 4), Attendance(N, now)
         self.watch = Watch(self.ledger, self.attendance, pace, now)
         self.calls: dict[Who, ExitStack] = {}
         self.played = [0] * N
@@ -81,11 +81,13 @@ def said(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
     return news
 
 
-def watched(test: Callable[[Run], Coroutine[None, None, None]], pace: float = 0.0) -> None:
+def watched(
+    test: Callable[[Run], Coroutine[None, None, None]], pace: float = 0.0, rounds: int = ROUNDS
+) -> None:
     """Run a test beside a watch."""
 
     async def run() -> None:
-        one = Run(pace)
+        one = Run(pace, rounds)
         watching = asyncio.create_task(one.watch.run())
         await test(one)
         assert not watching.done()
@@ -194,3 +196,21 @@ def test_nobody_is_awaited_when_all_rounds_have_been_reported(said: Callable[[],
         assert set(run.gauge().values()) == {run.silence()} == {0}
 
     watched(test)
+
+
+@pytest.mark.parametrize(("seconds", "lines"), [(1.05, 0), (4.0, 1)])
+def test_a_pace_that_is_missed_is_said_once(
+    said: Callable[[], list[str]], seconds: float, lines: int
+) -> None:
+    async def test(run: Run) -> None:
+        run.come(BROKER, 0, 1, 2, 3)
+        for _ in range(12):
+            run.report(0, 1, 2, 3)
+            await asyncio.sleep(seconds)
+        told = said()
+        assert len(told) == lines
+        for line in told:
+            assert "rounds take 4s, 1s was asked for" in line
+            assert "(30s: round 8, not 31)" in line
+
+    watched(test, pace=1.0, rounds=20)

@@ -1,28 +1,30 @@
-"""The admin endpoint as an app: its calls, its guard, one shape for its errors."""
+"""The admin endpoint as an app: its calls behind the guard, one shape for its errors, and its server."""
 
 from __future__ import annotations
 
-from importlib.metadata import version
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
-from starlette.routing import Match
+from starlette.routing import Match, Route
 
-from edgefw.delays.refusals import ExistsError, UnknownError
-from edgefw.errors import EdgefwError, JournalFullError
-from edgefw.services.broker.admin.answers import failure
-from edgefw.services.broker.admin.guard import Guard
+from edgefw.errors import EdgefwError, ExistsError, InputError, JournalFullError, UnknownError
+from edgefw.http.answers import failure
+from edgefw.http.guard import Guard, is_loopback
+from edgefw.http.server import HttpServer
 from edgefw.services.broker.admin.handlers import Handlers
-from edgefw.services.broker.admin.openapi import ABOUT, CALLS, operation
-from edgefw.services.broker.admin.schemas import components
-from edgefw.services.broker.admin.server import AdminOptions, AdminServer, check_listen
+from edgefw.services.broker.admin.openapi import CALLS
+from edgefw.services.machine import REAL
 
 if TYPE_CHECKING:
-    from edgefw.services.broker.admin.views import Control
+    from collections.abc import Awaitable, Callable
+
+    from edgefw.http.answers import Answer
+    from edgefw.http.connection import Bounds
+    from edgefw.services.broker.steering import Steering
+    from edgefw.services.machine import Machine
 
 _STATUS: tuple[tuple[type[EdgefwError], int], ...] = (
     (UnknownError, 404),
@@ -31,73 +33,85 @@ _STATUS: tuple[tuple[type[EdgefwError], int], ...] = (
 )
 
 
-def make_server(control: Control, options: AdminOptions) -> AdminServer:
+@dataclass(frozen=True)
+class AdminOptions:
+    """Where the endpoint listens, and to whom: `names` are host names that it may be called by."""
+
+    host: str
+    port: int
+    token: str | None = None
+    names: frozenset[str] = frozenset()
+    open_: bool = False
+
+    def found_at(self, advertise: str) -> str:
+        """Return where it is, host:port; `advertise` is where others reach the broker, likewise."""
+        host = self.host if is_loopback(self.host) else advertise.rpartition(":")[0]
+        return f"{host}:{self.port}"
+
+
+def make_server(
+    control: Steering, options: AdminOptions, bounds: Bounds | None = None, machine: Machine = REAL
+) -> HttpServer:
     """Return a server of the endpoint, if it may listen there."""
     check_listen(options.host, token=options.token, open_=options.open_)
-    app = make_app(control, token=options.token, names=options.names)
-    return AdminServer(app, options.host, options.port)
+    app = make_app(control, token=options.token, names=options.names, machine=machine)
+    return HttpServer(app, options.host, options.port, bounds, control.events.close)
 
 
-def make_app(control: Control, *, token: str | None, names: frozenset[str]) -> FastAPI:
+def check_listen(host: str, *, token: str | None, open_: bool) -> None:
+    """Refuse to listen where strangers could change delays."""
+    if not (is_loopback(host) or token or open_):
+        raise InputError(
+            f"the admin endpoint would listen on {host}, where others can reach it: give it a token "
+            "(--admin-token or EDGEFW_ADMIN_TOKEN), keep it on 127.0.0.1, or say --admin-open"
+        )
+
+
+def make_app(
+    control: Steering, *, token: str | None, names: frozenset[str], machine: Machine = REAL
+) -> Guard:
     """Return the endpoint of a broker; `names` are host names that it may be called by."""
-    rules = control.plan.rules
-    about = ABOUT.format(clock=rules.clock, agents=rules.agents)
-    app = FastAPI(
-        title="edgefw broker", version=version("edgefw"), description=about, docs_url=None, redoc_url=None
-    )
+    handlers = Handlers(control, machine, token=token is not None)
+    routes = [_route(call.verb, call.path, getattr(handlers, call.handler)) for call in CALLS]
+    routes.append(_route("GET", "/openapi.json", handlers.document))
+    routes.append(_route("GET", "/docs/{name}", handlers.asset))
+    refusals: Any = {  # what they return is called, as ASGI says: it need not be a Response
+        EdgefwError: _refused,
+        HTTPException: _not_there,
+        ClientDisconnect: _nobody_there,
+        500: _failed,
+    }
+    app = Starlette(routes=routes, exception_handlers=refusals)
     app.router.redirect_slashes = False
-    app.state.control = control
-    handlers = Handlers(control)
-    for call in CALLS:
-        known = operation(call, rules, token=token is not None)
-        handler = getattr(handlers, call.handler)
-        app.add_api_route(call.path, handler, methods=[call.verb], response_class=Response, **known)
-    app.add_api_route("/docs/{name}", handlers.asset, include_in_schema=False)
-    app.add_exception_handler(EdgefwError, _refused)
-    app.add_exception_handler(HTTPException, _not_there)
-    app.add_exception_handler(ClientDisconnect, _nobody_there)
-    app.add_exception_handler(500, _failed)
-    app.add_middleware(Guard, token=token, names=names)
-    document = _document(app, components(rules), token=token is not None)
-    app.openapi = lambda: document  # type: ignore[method-assign]
-    return app
+    return Guard(app, names=names, token=token)
 
 
-def _document(app: FastAPI, schemas: dict[str, Any], *, token: bool) -> dict[str, Any]:
-    document = get_openapi(
-        title=app.title, version=app.version, description=app.description, routes=app.routes
-    )
-    document["components"] = {"schemas": schemas}
-    if token:
-        document["components"]["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
-    return document
+def _route(verb: str, path: str, handler: Callable[[Request], Awaitable[Any]]) -> Route:
+    route = Route(path, handler)
+    route.methods = {verb}  # without the HEAD that comes with every GET
+    return route
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
+async def _refused(_request: Request, error: Exception) -> Answer:
     status = next((code for kind, code in _STATUS if isinstance(error, kind)), 400)
     return failure(getattr(error, "status", status), str(error), getattr(error, "field", None))
 
 
-async def _not_there(request: Request, error: Exception) -> Response:
-    status = getattr(error, "status_code", 404)
-    if status != 405:
-        return failure(status, f"there is no {request.url.path}: see /docs")
-    allowed = _allowed(request)
-    return failure(405, f"{request.method} is not for {request.url.path}", headers={"Allow": allowed})
+async def _not_there(request: Request, error: Exception) -> Answer:
+    if getattr(error, "status_code", 404) != 405:
+        return failure(404, f"there is no {request.url.path}: see /docs")
+    verbs = {verb for route in request.app.routes if _is_for(route, request) for verb in route.methods}
+    headers = {"Allow": ", ".join(sorted(verbs))}
+    return failure(405, f"{request.method} is not for {request.url.path}", headers=headers)
 
 
-def _allowed(request: Request) -> str:
-    """Return the verbs that a path knows, of all routes that it may mean."""
-    verbs: set[str] = set()
-    for route in request.app.routes:
-        if route.matches(request.scope)[0] is not Match.NONE:
-            verbs |= route.methods
-    return ", ".join(sorted(verbs))
+def _is_for(route: Route, request: Request) -> bool:
+    return route.matches(request.scope)[0] is not Match.NONE
 
 
-async def _nobody_there(_request: Request, _error: Exception) -> Response:
+async def _nobody_there(_request: Request, _error: Exception) -> Answer:
     return failure(400, "the request ended before its body did")
 
 
-async def _failed(_request: Request, _error: Exception) -> Response:
+async def _failed(_request: Request, _error: Exception) -> Answer:
     return failure(500, "the broker failed at this: its log says how")

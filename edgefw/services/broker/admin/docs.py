@@ -4,51 +4,53 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
-from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 
-from fastapi.openapi.docs import get_swagger_ui_html
-from starlette.responses import FileResponse, HTMLResponse, Response
+from edgefw.errors import UnknownError
+from edgefw.http.answers import Answer
 
-from edgefw.delays.refusals import UnknownError
+_FILES = {
+    "swagger-ui-bundle.js": "text/javascript",
+    "swagger-ui.css": "text/css",
+    "favicon-32x32.png": "image/png",
+}
+_START = (
+    'SwaggerUIBundle({url: "/openapi.json", dom_id: "#page", deepLinking: true, tryItOutEnabled: true, '
+    "displayRequestDuration: true, validatorUrl: null})"
+)
+_PAGE = f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>edgefw broker</title>
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="icon" href="/docs/favicon-32x32.png">
+</head>
+<body>
+<div id="page"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script>{_START}</script>
+</body>
+</html>
+"""
+_DIGEST = base64.b64encode(hashlib.sha256(_START.encode()).digest()).decode()
+_POLICY = (  # run its own scripts and call its own endpoint, nothing else
+    f"default-src 'none'; script-src 'self' 'sha256-{_DIGEST}'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 
-_FILES = Path(str(resources.files("fastapi_swagger.resources")))
-_SCRIPT, _STYLE, _ICON = "swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png"
-_LOOK = {"tryItOutEnabled": True, "displayRequestDuration": True, "validatorUrl": None}
 
-
-def make_page(title: str) -> Response:
+def page() -> Answer:
     """Return the page that shows /openapi.json and lets its reader try the calls."""
-    page = get_swagger_ui_html(
-        openapi_url="/openapi.json",
-        title=title,
-        swagger_js_url=f"/docs/{_SCRIPT}",
-        swagger_css_url=f"/docs/{_STYLE}",
-        swagger_favicon_url=f"/docs/{_ICON}",
-        swagger_ui_parameters=_LOOK,
-    )
-    text = bytes(page.body).decode()
-    return HTMLResponse(text, headers={"Content-Security-Policy": _policy(text)})
+    return Answer(_PAGE.encode(), 200, "text/html; charset=utf-8", {"Content-Security-Policy": _POLICY})
 
 
-def asset(name: str) -> Response:
+def asset(name: str) -> Answer:
     """Return a file that the page asks for."""
-    if name not in {_SCRIPT, _STYLE, _ICON}:
+    if name not in _FILES:
         raise UnknownError(f"there is no /docs/{name}: see /docs")
-    return FileResponse(_FILES / name, headers={"Cache-Control": "max-age=3600"})
-
-
-def _policy(page: str) -> str:
-    """Return what the page may do: run its own scripts and call its own endpoint, nothing else."""
-    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
-    known = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
-    return (
-        f"default-src 'none'; script-src 'self' {known}; style-src 'self' 'unsafe-inline'; "
-        "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'none'"
-    )
-
-
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    spec = find_spec("fastapi_swagger")  # found, not imported: that would load all of FastAPI
+    folder = Path(((spec and spec.submodule_search_locations) or [""])[0])
+    content = (folder / "resources" / name).read_bytes()
+    return Answer(content, 200, _FILES[name], {"Cache-Control": "max-age=3600"})

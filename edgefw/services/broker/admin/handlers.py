@@ -1,4 +1,4 @@
-"""What the admin endpoint does: one short function for each line of its table."""
+"""What the admin endpoint does: one short function for each line of its table (`openapi.CALLS`)."""
 
 from __future__ import annotations
 
@@ -6,34 +6,25 @@ import asyncio
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations
-from starlette.responses import Response
-
 from edgefw.delays import edits
 from edgefw.delays.body import Posted, read_fault
-from edgefw.delays.refusals import ExistsError, UnknownError
-from edgefw.errors import InputError
-from edgefw.services.broker.admin.answers import answer, encoded, failure
-from edgefw.services.broker.admin.docs import asset, make_page
-from edgefw.services.broker.admin.events import KINDS
-from edgefw.services.broker.admin.reading import read_enabled, read_json, read_plan, without_agents
+from edgefw.errors import ExistsError, InputError, UnknownError
+from edgefw.http.answers import Answer, encoded, failure
+from edgefw.http.body import read_json
+from edgefw.http.endpoint import show_metrics
+from edgefw.services.broker.admin import docs, openapi
+from edgefw.services.broker.admin.caller import caller
+from edgefw.services.broker.admin.models import LinkNumbers, LinkPatch, PlanBody, validated
 from edgefw.services.broker.admin.stream import EventStream
-from edgefw.services.broker.admin.views import (
-    LONG,
-    Control,
-    LinkState,
-    Shown,
-    link_view,
-)
+from edgefw.services.broker.admin.views import LONG, Shown
+from edgefw.services.broker.events import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from starlette.requests import Request
 
-    from prometheus_client import CollectorRegistry, Metric
-
-    from edgefw.delays.fault import Rules
     from edgefw.delays.plan import Moment, Plan
+    from edgefw.services.broker.steering import LinkState, Steering
+    from edgefw.services.machine import Machine
 
 AT_ONCE = 8  # links or faults that are worked on before others get their turn: delivery does not wait
 
@@ -41,87 +32,94 @@ AT_ONCE = 8  # links or faults that are worked on before others get their turn: 
 class Handlers:
     """The calls of the endpoint; `control` is the broker."""
 
-    def __init__(self, control: Control) -> None:
-        self._control, self._shown = control, Shown()
-        rules = control.plan.rules
-        self._version = {
-            "name": "edgefw",
-            "version": version("edgefw"),
-            "clock": rules.clock,
-            "agents": rules.agents,
-        }
+    def __init__(self, control: Steering, machine: Machine, *, token: bool) -> None:
+        self._control, self._rules, self._shown = control, control.plan.rules, Shown(machine)
+        self._machine = machine
+        about = {"name": "edgefw", "version": version("edgefw"), "run": control.run_name}
+        self._version = encoded(about | {"clock": self._rules.clock, "agents": self._rules.agents})
+        self._document = encoded(openapi.document(self._rules, token=token))
 
-    async def links(self, request: Request) -> Response:
-        """Every link: state, queue depth, oldest age, faults in force."""
-        del request
-        rules, links = self._control.plan.rules, []
-        for agent in range(rules.agents):
+    async def links(self, _request: Request) -> Answer:
+        """Show every link: state, queue depth, oldest age, faults in force."""
+        links = []
+        for agent in range(self._rules.agents):
             links.append(await self._link(self._control.link(agent)))
             if agent % AT_ONCE == 0:
                 await asyncio.sleep(0)
-        return _json(b'{"clock":"%s","links":[%s]}' % (rules.clock.encode(), b",".join(links)))
+        return Answer(b'{"clock":"%s","links":[%s]}' % (self._rules.clock.encode(), b",".join(links)))
 
-    async def link(self, request: Request) -> Response:
-        """One link."""
-        return _json(await self._link(self._control.link(self._agent(request))))
+    async def link(self, request: Request) -> Answer:
+        """Show one link."""
+        return Answer(await self._link(self._control.link(self._agent(request))))
 
-    async def patch_link(self, request: Request) -> Response:
+    async def patch_link(self, request: Request) -> Answer:
         """Disable a link (hold everything, like a blackout) or enable it again."""
         agent = self._agent(request)
-        enabled = read_enabled(await read_json(request))
-        await self._control.apply("enable", lambda plan, _: edits.enable(plan, agent, enabled=enabled))
-        return _json(await self._link(self._control.link(agent)))
+        enabled = validated(LinkPatch, await read_json(request)).enabled
+        await self._control.apply(
+            "enable", lambda plan, _: edits.enable(plan, agent, enabled=enabled), caller(request)
+        )
+        return Answer(await self._link(self._control.link(agent)))
 
-    async def add_fault(self, request: Request) -> Response:
+    async def add_fault(self, request: Request) -> Answer:
         """Add a fault to a link, or to all of them."""
-        agent = self._agent(request) if "agent" in request.path_params else None
-        posted = await _read(without_agents(await read_json(request)), self._control.plan.rules)
+        agent = self._whose(request)
+        body = await read_json(request)
+        if isinstance(body, dict) and "agents" in body:
+            raise InputError(
+                "agents: unknown field; the path says whose link it is, or use PUT /plan", "agents"
+            )
+        posted = await self._read(body)
         plan = await self._control.apply(
-            "add", lambda plan, moment: edits.add(plan, moment, agent, posted.fault, posted.name)
+            "add",
+            lambda plan, moment: edits.add(plan, moment, agent, posted.fault, posted.name),
+            caller(request),
         )
         entry = plan.entries[-1]
-        return _json(await self._shown.one(entry), 201, {"Location": f"{request.url.path}/{entry.name}"})
+        where = {"Location": f"{request.scope['path']}/{entry.name}"}
+        return Answer(await self._shown.one(entry), 201, headers=where)
 
-    async def patch_fault(self, request: Request) -> Response:
+    async def patch_fault(self, request: Request) -> Answer:
         """Merge a change into a fault."""
-        agent, name = self._key(request)
+        agent, name = self._whose(request), request.path_params["name"]
         patch = await read_json(request)
         plan = await self._control.apply(
-            "change", lambda plan, moment: edits.change(plan, moment, agent, name, patch)
+            "change", lambda plan, moment: edits.change(plan, moment, agent, name, patch), caller(request)
         )
-        return _json(await self._shown.one(edits.find(plan, agent, name)))
+        return Answer(await self._shown.one(edits.find(plan, agent, name)))
 
-    async def delete_fault(self, request: Request) -> Response:
+    async def delete_fault(self, request: Request) -> Answer:
         """Remove a fault."""
-        agent, name = self._key(request)
-        await self._control.apply("remove", lambda plan, _: edits.remove(plan, agent, name))
-        return Response(status_code=204)
+        agent, name = self._whose(request), request.path_params["name"]
+        await self._control.apply("remove", lambda plan, _: edits.remove(plan, agent, name), caller(request))
+        return Answer(status=204, content_type=None)
 
-    async def plan(self, request: Request) -> Response:
+    async def plan(self, _request: Request) -> Answer:
         """Show the whole plan."""
-        del request
         return await self._plan(self._control.plan)
 
-    async def put_plan(self, request: Request) -> Response:
+    async def put_plan(self, request: Request) -> Answer:
         """Put another plan in place of the whole: at once, or not at all."""
-        body = read_plan(await read_json(request), self._control.plan.rules.agents)
-        faults = await self._faults(body["faults"])
+        body = validated(PlanBody, await read_json(request))
+        for position, agent in enumerate(body.disabled):
+            if agent >= self._rules.agents:
+                field = f"disabled.{position}"
+                raise InputError(f"{field} is {agent}: agents are 0 to {self._rules.agents - 1}", field)
+        faults, given = await self._faults(body.faults), body.model_fields_set
 
         def edit(plan: Plan, moment: Moment) -> Plan:
-            if body.get("version", plan.version) != plan.version:
-                raise ExistsError(
-                    f"the plan's version is {plan.version}, not {body['version']}: read it again"
-                )
-            return edits.replace(plan, moment, faults, body.get("disabled"))
+            if "version" in given and body.version != plan.version:
+                raise ExistsError(f"the plan's version is {plan.version}, not {body.version}: read it again")
+            return edits.replace(plan, moment, faults, body.disabled if "disabled" in given else None)
 
-        return await self._plan(await self._control.apply("replace", edit))
+        return await self._plan(await self._control.apply("replace", edit, caller(request)))
 
-    async def reset(self, request: Request) -> Response:
+    async def reset(self, request: Request) -> Answer:
         """Remove every fault."""
-        del request
-        return await self._plan(await self._control.apply("reset", lambda plan, _: edits.reset(plan)))
+        plan = await self._control.apply("reset", lambda plan, _: edits.reset(plan), caller(request))
+        return await self._plan(plan)
 
-    async def events(self, request: Request) -> Response:
+    async def events(self, request: Request) -> EventStream:
         """Tell changes and releases as they come."""
         text = request.query_params.get("kinds")
         kinds = KINDS if text is None else tuple(text.split(","))
@@ -130,90 +128,66 @@ class Handlers:
             raise InputError(f"kinds: {wrong[0]!r} is no kind of event; there are {allowed}", "kinds")
         return EventStream(self._control.events, kinds)
 
-    async def healthz(self, request: Request) -> Response:
-        """Whether agents are served."""
-        del request
-        return answer({"status": "ok"}) if self._control.ready else failure(503, "not ready yet")
+    async def healthz(self, _request: Request) -> Answer:
+        """Tell whether agents are served."""
+        return Answer(encoded({"status": "ok"})) if self._control.ready else failure(503, "not ready yet")
 
-    async def version(self, request: Request) -> Response:
-        """Which program this is, and which run."""
-        del request
-        return answer(self._version)
+    async def version(self, _request: Request) -> Answer:
+        """Tell which program this is, and which run."""
+        return Answer(self._version)
 
-    async def metrics(self, request: Request) -> Response:
-        """Metrics in Prometheus' format, one family at a time: feedback that is due does not wait for all."""
-        del request
-        pieces = []
-        for piece in _families(self._control.registry):
-            pieces.append(piece)
-            await asyncio.sleep(0)
-        return Response(b"".join(pieces), headers={"Content-Type": CONTENT_TYPE_LATEST})
+    async def metrics(self, _request: Request) -> Answer:
+        """Show metrics in Prometheus' format."""
+        return await show_metrics(self._control.registry)
 
-    async def docs(self, request: Request) -> Response:
+    async def document(self, _request: Request) -> Answer:
+        """Show the OpenAPI document."""
+        return Answer(self._document)
+
+    async def docs(self, _request: Request) -> Answer:
         """Show a page on this endpoint."""
-        return make_page(request.app.title)
+        return docs.page()
 
-    async def asset(self, request: Request) -> Response:
+    async def asset(self, request: Request) -> Answer:
         """Show a file that the page needs."""
-        return asset(request.path_params["name"])
+        return await self._machine.aside(docs.asset, request.path_params["name"])
 
     def _agent(self, request: Request) -> int:
         """Return the agent that the path names, in one way only: no 007."""
-        text, plan = request.path_params["agent"], self._control.plan
-        if not (text.isascii() and text.isdecimal() and len(text) < 10 and str(int(text)) == text):
-            raise UnknownError(f"there is no agent {text!r}: agents are 0 to {plan.rules.agents - 1}")
-        edits.check_agent(plan, int(text))
-        return int(text)
+        text, agents = request.path_params["agent"], self._rules.agents
+        if text in map(str, range(agents)):
+            return int(text)
+        raise UnknownError(f"there is no agent {text!r}: agents are 0 to {agents - 1}")
 
-    def _key(self, request: Request) -> tuple[int | None, str]:
-        agent = self._agent(request) if "agent" in request.path_params else None
-        return agent, request.path_params["name"]
+    def _whose(self, request: Request) -> int | None:
+        """Return the agent that the path names, None where it names none: a fault is on all links."""
+        return self._agent(request) if "agent" in request.path_params else None
 
     async def _link(self, link: LinkState) -> bytes:
-        view = encoded(link_view(link, self._control.plan.rules.clock))
-        return b'%s,"faults":%s}' % (view[:-1], await self._shown.on_link(link.faults))
+        numbers, faults = LinkNumbers.text(link, self._rules.clock), await self._shown.on_link(link.faults)
+        return b'%s,"faults":%s}' % (numbers[:-1], faults)
 
-    async def _plan(self, plan: Plan) -> Response:
+    async def _plan(self, plan: Plan) -> Answer:
         """Answer with a plan, as PUT /plan takes it."""
         faults, disabled = await self._shown.plan(plan), encoded(sorted(plan.disabled))
-        return _json(b'{"version":%d,"faults":%s,"disabled":%s}' % (plan.version, faults, disabled))
+        return Answer(b'{"version":%d,"faults":%s,"disabled":%s}' % (plan.version, faults, disabled))
 
     async def _faults(self, bodies: list[Any]) -> list[Posted]:
         """Read the faults of a plan, with breaks."""
-        rules, faults = self._control.plan.rules, []
+        faults = []
         for position, body in enumerate(bodies):
             try:
-                faults.append(await _read(body, rules))
+                faults.append(await self._read(body))
             except InputError as error:
                 raise error.within(f"faults.{position}") from None
             if position % AT_ONCE == 0:
                 await asyncio.sleep(0)
         return faults
 
-
-def _json(body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(body, status, headers, media_type="application/json")
-
-
-async def _read(body: Any, rules: Rules) -> Posted:
-    """Read a fault; one with a long trace beside everything else, for it takes a while."""
-    own = body.get("attributes", body) if isinstance(body, dict) else None
-    trace = own.get("trace") if isinstance(own, dict) else None
-    if isinstance(trace, list) and len(trace) > LONG:
-        return await asyncio.to_thread(read_fault, body, rules)
-    return read_fault(body, rules)
-
-
-class _One:
-    """A registry of one family."""
-
-    def __init__(self, family: Metric) -> None:
-        self._family = family
-
-    def collect(self) -> list[Metric]:
-        return [self._family]
-
-
-def _families(registry: CollectorRegistry) -> Iterator[bytes]:
-    for family in registry.collect():
-        yield generate_latest(_One(family))
+    async def _read(self, body: Any) -> Posted:
+        """Read a fault; one with a long trace aside from everything else, for it takes a while."""
+        own = body.get("attributes", body) if isinstance(body, dict) else None
+        trace = own.get("trace") if isinstance(own, dict) else None
+        if isinstance(trace, list) and len(trace) > LONG:
+            return await self._machine.aside(read_fault, body, self._rules)
+        return read_fault(body, self._rules)

@@ -1,16 +1,21 @@
-"""Opens a journal: a new one, or what a broker before this one left, checked and read."""
+"""Opens a journal: a new one, or what a broker before this one left, checked and read.
+
+Or lets go of it, where it is of a run that is over.
+"""
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import struct
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from edgefw.errors import InputError, JournalFullError
 from edgefw.services.broker.journal.batch import crc
 from edgefw.services.broker.journal.compaction import forget_plans
-from edgefw.services.broker.journal.health import Lock, beside, check_log, check_pages, set_aside
+from edgefw.services.broker.journal.health import SUFFIXES, Lock, beside, check_log, check_pages, set_aside
 from edgefw.services.broker.journal.records import Restored, Row, State
 from edgefw.services.broker.journal.schema import (
     APPLICATION,
@@ -25,12 +30,15 @@ from edgefw.services.broker.journal.schema import (
     set_limit,
 )
 from edgefw.services.broker.journal.wal import read_log
-from edgefw.services.broker.timeline import Clocks, Timeline, timeline_again, timeline_now
+from edgefw.services.broker.timeline import Timeline, timeline_again, timeline_now
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from edgefw.services.broker.journal.records import Tuning
+    from edgefw.services.machine import Clocks
+
+log = logging.getLogger(__name__)
 
 _ROWS = """
 SELECT f.id, accepted, version, norm, rank, state, crc, bytes
@@ -55,13 +63,13 @@ class _DamagedError(Exception):
     """What is wrong with a database that SQLite reads without complaint."""
 
 
-def open_database(path: Path, digest: str, tuning: Tuning, clocks: Clocks) -> Opened:
-    """Open the journal of the run with this digest; a damaged one is set aside, with an error."""
+def open_database(path: Path, run_id: str, tuning: Tuning, clocks: Clocks) -> Opened:
+    """Open the journal of the run `run_id`; a damaged one is set aside, with an error."""
     lock = Lock(path)
     database = None
     try:
         database = connect(path)
-        timeline, restored = _open(database, path, digest, clocks)
+        timeline, restored = _open(database, path, run_id, clocks)
         set_limit(database, tuning.limit)
     except (sqlite3.Error, _DamagedError, InputError, *_NONSENSE) as error:
         try:
@@ -72,6 +80,35 @@ def open_database(path: Path, digest: str, tuning: Tuning, clocks: Clocks) -> Op
                 database.close()
             lock.release()
     return Opened(database, lock, timeline, restored)
+
+
+def discard_other(path: Path, run_id: str) -> None:
+    """Remove the journal of another run than `run_id`.
+
+    What is no journal, or cannot be read, is left: whoever opens it says what is wrong with it.
+    """
+    if not path.exists():
+        return
+    lock = Lock(path)
+    try:
+        found = _run_id_of(path)
+        if found not in {None, run_id}:
+            log.info("removing the journal of run %s, which is over", found)
+            for suffix in SUFFIXES:
+                beside(path, suffix).unlink(missing_ok=True)
+    finally:
+        lock.release()
+
+
+def _run_id_of(path: Path) -> str | None:
+    try:
+        with closing(sqlite3.connect(path)) as database:
+            if number(database, "application_id") != APPLICATION:
+                return None
+            (found,) = database.execute("SELECT value FROM meta WHERE key = 'run_id'").fetchone() or (None,)
+    except sqlite3.DatabaseError:
+        return None
+    return None if found is None else str(found)
 
 
 def _explain(path: Path, error: Exception) -> Exception:
@@ -87,28 +124,26 @@ def _explain(path: Path, error: Exception) -> Exception:
 
 
 def _open(
-    database: sqlite3.Connection, path: Path, digest: str, clocks: Clocks
+    database: sqlite3.Connection, path: Path, run_id: str, clocks: Clocks
 ) -> tuple[Timeline, Restored | None]:
-    log = read_log(beside(path, "-wal"))
+    wal = read_log(beside(path, "-wal"))
     _check_kind(database, path)
     configure(database)
-    wrong = check_pages(database) or check_log(database, log)  # in this order: the second one writes
+    wrong = check_pages(database) or check_log(database, wal)  # in this order: the second one writes
     if wrong is not None:
         raise _DamagedError(wrong)
     if _is_new(database):
         timeline = timeline_now(clocks)
-        create(database, {"digest": digest, "offset": timeline.offset, "boot": timeline.boot})
+        create(database, {"run_id": run_id, "offset": timeline.offset, "boot": timeline.boot})
         return timeline, None
     _check_version(database, path)
-    return _read(database, path, digest, clocks)
+    return _read(database, path, run_id, clocks)
 
 
-def _read(database: sqlite3.Connection, path: Path, digest: str, clocks: Clocks) -> tuple[Timeline, Restored]:
+def _read(database: sqlite3.Connection, path: Path, run_id: str, clocks: Clocks) -> tuple[Timeline, Restored]:
     meta = dict(database.execute("SELECT key, value FROM meta"))
-    if meta["digest"] != digest:
-        raise InputError(
-            f"the journal {path} is of a run with digest {meta['digest']}, this one has {digest}: {_OTHER}"
-        )
+    if meta["run_id"] != run_id:
+        raise InputError(f"the journal {path} is of run {meta['run_id']}, this one is {run_id}: {_OTHER}")
     timeline = _timeline(database, Timeline(meta["offset"], meta["boot"]), clocks)
     return timeline, _restore(database, meta.get("start"))
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 APPLICATION = 0x65_66_77_6A  # "efwj": tells a journal from other databases
-VERSION = 1
+VERSION = 2
 PAGE = 4096  # bytes
 ROUND_BITS = 32  # a feedback's key is agent << 32 | round: in order of agent, then round
 

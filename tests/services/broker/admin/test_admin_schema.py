@@ -41,8 +41,8 @@ class Forgetful(StandIn):
         fault = read_fault({"type": "drop"}, self.plan.rules).fault
         self._first = self.plan = edits.add(self.plan, moment(), None, fault, "0")
 
-    async def apply(self, kind: str, edit: Callable[[Plan, Moment], Plan]) -> Plan:
-        plan = await super().apply(kind, edit)
+    async def apply(self, kind: str, edit: Callable[[Plan, Moment], Plan], who: str) -> Plan:
+        plan = await super().apply(kind, edit, who)
         self.plan = self._first
         return plan
 
@@ -120,4 +120,5 @@ def test_calls_that_follow_from_one_another(clock: str) -> None:
     # A reset or another plan takes away what was just made, and nobody can know.
     found, statuses = mistakes(StandIn(clock), STEPS, but="^/(reset|plan)$")
     assert found == []
-    assert {200, 201, 204} <= set(statuses)
+    assert 201 in statuses  # something was made, and a later call found it there
+    assert statuses.keys() & {200, 204}

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 import socket
 
 import httpx
 import pytest
-import uvicorn
 from admin_stand_in import StandIn, served
 
 from edgefw.errors import InputError
-from edgefw.services.broker.admin.app import make_server
-from edgefw.services.broker.admin.server import AdminOptions
+from edgefw.services.broker.admin.app import AdminOptions, make_server
 
 
 def test_it_serves_between_start_and_stop_and_leaves_signals_alone() -> None:
@@ -46,14 +45,14 @@ def test_a_port_that_is_taken_is_said_in_one_line() -> None:
 
 
 def test_a_server_that_fails_to_start_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fail(*_: object) -> None:
-        raise OSError("no more files")
+    async def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, "no more files")
 
-    monkeypatch.setattr(uvicorn.Server, "startup", fail)
+    monkeypatch.setattr(asyncio, "start_server", fail)
 
     async def test() -> None:
         async with asyncio.timeout(30):
-            with pytest.raises(OSError, match="no more files"):
+            with pytest.raises(InputError, match="no more files"):
                 await make_server(StandIn(), AdminOptions("127.0.0.1", 0)).start()
 
     asyncio.run(test())

@@ -12,8 +12,8 @@ import httpx
 import pytest
 from admin_stand_in import served
 
-from edgefw.services.broker.admin.connection import PIECE, Bounds
-from edgefw.services.broker.admin.events import MOST_LISTENERS
+from edgefw.http.connection import PIECE, Bounds
+from edgefw.services.broker.events import MOST_LISTENERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,8 @@ import pytest
 from admin_stand_in import AGENTS, StandIn, ask
 
 from edgefw.errors import InputError, JournalFullError
+from edgefw.http.body import LARGEST_BODY
 from edgefw.services.broker.admin.openapi import CALLS
-from edgefw.services.broker.admin.reading import LARGEST_BODY
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -167,6 +167,7 @@ def test_the_rest(control: StandIn) -> None:
     refused(ask(control, "GET", "/healthz"), 503)
     about = ask(control, "GET", "/version").json()
     assert (about["name"], about["clock"], about["agents"]) == ("edgefw", "wall", AGENTS)
+    assert about["run"] == "small-1"
     metrics = ask(control, "GET", "/metrics")
     assert "changes_total 0.0" in metrics.text
     assert metrics.headers["content-type"].startswith("text/plain; version=")

@@ -12,8 +12,9 @@ import pytest
 from admin_stand_in import served
 from waiting import PATIENCE
 
-from edgefw.services.broker.admin import events, stream
-from edgefw.services.broker.admin.events import MOST_LISTENERS, MOST_WAITING, Events
+from edgefw.services.broker import events
+from edgefw.services.broker.admin import stream
+from edgefw.services.broker.events import MOST_LISTENERS, MOST_WAITING, Events
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import pytest
 from admin_stand_in import StandIn, ask
 
 from edgefw.errors import InputError
-from edgefw.services.broker.admin.server import check_listen
+from edgefw.services.broker.admin.app import check_listen
 
 TOKEN = "correct horse"  # noqa: S105
 

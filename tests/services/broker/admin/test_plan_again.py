@@ -14,9 +14,9 @@ from edgefw.delays.drawn import LONGEST_TRACE
 from edgefw.delays.plan import MOST_FAULTS, Plan
 from edgefw.delays.units import LONGEST, MOST_ROUNDS, format_duration
 from edgefw.errors import InputError
+from edgefw.http.body import LARGEST_BODY
 from edgefw.scenario.load import load, names, validate
 from edgefw.scenario.plan import scenario_plan
-from edgefw.services.broker.admin.reading import LARGEST_BODY
 
 CONTROLS = {clock: StandIn(clock) for clock in ("wall", "rounds")}
 NAME = st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,5}\Z")

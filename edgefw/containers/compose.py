@@ -1,0 +1,54 @@
+"""The Compose file of a scenario: one container a service, written so that a person can read it."""
+
+from __future__ import annotations
+
+from importlib import resources
+from importlib.metadata import version
+from string import Template
+from typing import TYPE_CHECKING
+
+from edgefw.scenario.load import dump_brief
+
+if TYPE_CHECKING:
+    from edgefw.scenario.model import Scenario
+
+PYTHON = "python:3.13-slim"  # what docker/Dockerfile builds on
+PROMETHEUS = "prom/prometheus:v2.53.4"
+GRAFANA = "grafana/grafana:12.1.1"
+GRPC = 50051  # where every service listens; 9464 is for metrics and health, see docker/Dockerfile
+
+_AGENT = """\
+  agent-{i}:
+    <<: *agent
+    command: [agent, --agent, "{i}", --join, "observer:{grpc}", --listen, "0.0.0.0:{grpc}",
+      --advertise, "agent-{i}:{grpc}", --stay]"""
+
+
+class _Template(Template):
+    """A Compose file has its own use for $."""
+
+    delimiter = "%"
+
+
+def image() -> str:
+    """Return the name of the image that is built from this version."""
+    return f"edgefw:{version('edgefw')}"
+
+
+def render(scenario: Scenario, source: str) -> str:
+    """Return the Compose file of a scenario; `source` is what the user called it."""
+    network = scenario.network
+    text = dump_brief(scenario).rstrip("\n").replace("$", "$$")  # Compose would take it for a variable
+    template = resources.files(__package__) / "compose.template.yaml"
+    return _Template(template.read_text(encoding="utf-8")).substitute(
+        name=scenario.name,
+        agents=network.agents,
+        topology=network.topology,
+        source=source.replace("\n", "\n#     "),
+        scenario="\n".join(f"  {line}" for line in text.splitlines()),
+        image=image(),
+        grpc=GRPC,
+        each_agent="\n\n".join(_AGENT.format(i=i, grpc=GRPC) for i in range(network.agents)),
+        prometheus=PROMETHEUS,
+        grafana=GRAFANA,
+    )

@@ -1,0 +1,1 @@
+"""What runs come to: the report of a run, the comparison of several, the paper reproduced."""
