@@ -220,11 +220,18 @@ class RunFolder:
         """The scenario of the run."""
         return self.path / SCENARIO
 
+    def is_begun(self) -> bool:
+        """Whether there is a run in it, ended or not; a path that cannot be looked at holds none."""
+        try:
+            return self.scenario_path.exists()
+        except OSError:  # too long a name, say: whoever makes the folder is told
+            return False
+
     @classmethod
     def create(cls, path: Path, scenario_yaml: str) -> RunFolder:
         """Make the folder; one that holds a run already is left alone."""
         try:
-            if (path / SCENARIO).exists():
+            if cls(path).is_begun():
                 raise InputError(f"--out {path} holds a run already: give another, or remove it")
             made = [folder for folder in (path, *path.parents) if not folder.exists()]
             path.mkdir(parents=True, exist_ok=True)
@@ -236,7 +243,7 @@ class RunFolder:
     @classmethod
     def adopt(cls, path: Path, scenario_yaml: str) -> RunFolder:
         """Take a folder that was made for this run, or make it."""
-        if not (path / SCENARIO).exists():
+        if not cls(path).is_begun():
             return cls.create(path, scenario_yaml)
         return cls(path)
 

@@ -15,6 +15,7 @@ import pytest
 from engine import NEEDS, REQUIRED
 from hypothesis import HealthCheck, settings
 
+from edgefw.local import running
 from edgefw.problem.datasets import PUBLISHED, locate
 from edgefw.services.observer.comparing import NICE
 
@@ -63,6 +64,12 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     """Keep what a test puts into the user's cache from all others; the folder is made by who needs it."""
     number = next(_NUMBERS)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "caches" / str(number)))
+
+
+@pytest.fixture(autouse=True)
+def _alone_on_the_machine(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no command that a test calls find the runs of other tests, or of whoever works here."""
+    monkeypatch.setattr(running, "PROC", tmp_path_factory.getbasetemp() / "no processes")
 
 
 @pytest.fixture(autouse=True)

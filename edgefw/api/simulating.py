@@ -171,7 +171,7 @@ def _discarding(folders: list[RunFolder], base: Path | None) -> Iterator[None]:
 def _taken_up(path: Path, scenario: Scenario, *, regret: bool) -> RunFolder:
     """Make the folder of a seed, or take the one that is there: whole, or to be run once more."""
     folder = RunFolder(path)
-    if not folder.scenario_path.exists():
+    if not folder.is_begun():
         return RunFolder.create(path, dump(scenario))
     if (found := load(str(folder.scenario_path)).digest) != scenario.digest:
         raise InputError(

@@ -46,9 +46,9 @@ class Running:
     services: tuple[Service, ...]
 
 
-def running(proc: Path = PROC) -> list[Running]:
+def running(proc: Path | None = None) -> list[Running]:
     """Return the runs whose observer is there, the oldest first; those in containers are not among them."""
-    found = sorted(_services(proc), key=lambda service: service.pid)
+    found = sorted(_services(proc or PROC), key=lambda service: service.pid)
     return [
         _run(observer, [service for service in found if service.observer == observer.observer])
         for observer in found

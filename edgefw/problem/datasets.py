@@ -201,6 +201,11 @@ def load(
     return scaled(full if samples is None else _subset(full, samples, seed), scale, scaling)
 
 
+def is_extension(source: str) -> bool:
+    """Whether a source is a class of another package, loaded or not."""
+    return PLACE.fullmatch(source) is not None or source in SOURCES
+
+
 def _refuse(source: str, fields: Mapping[str, Any]) -> None:
     """Refuse fields that mean nothing for a source."""
     for name, value in fields.items():
@@ -221,7 +226,7 @@ def _synthetic(samples: int, seed: int, targets: str, made: Mapping[str, Any]) -
 def _load_all(source: str, seed: int, params: Mapping[str, Any]) -> Dataset:
     if source in PUBLISHED:
         return _load_published(PUBLISHED[source])
-    if PLACE.fullmatch(source) or source in SOURCES:
+    if is_extension(source):
         return _load_other(source, seed, params)
     return _load_folder(source)
 

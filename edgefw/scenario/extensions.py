@@ -10,7 +10,7 @@ from edgefw.core.agent import ALGORITHMS
 from edgefw.delays.registry import TYPES
 from edgefw.errors import RecordError
 from edgefw.plugins import Origin
-from edgefw.problem.datasets import SOURCES
+from edgefw.problem.datasets import SOURCES, is_extension
 from edgefw.problem.feasible import SETS
 from edgefw.problem.loss import LOSSES
 from edgefw.scenario.plan import place
@@ -25,7 +25,7 @@ def origins(scenario: Scenario) -> dict[str, Origin]:
         "algorithm.name": ALGORITHMS.origin(scenario.algorithm.name),
         "problem.loss": LOSSES.origin(scenario.problem.loss),
         "problem.set": SETS.origin(scenario.problem.set),
-        "data.source": SOURCES.origin(source) if (source := scenario.data.source) in SOURCES else None,
+        "data.source": SOURCES.origin(source) if is_extension(source := scenario.data.source) else None,
     }
     for position, fault in enumerate(scenario.faults):
         named[f"{place(scenario, position)}.type"] = TYPES.origin(fault.type)

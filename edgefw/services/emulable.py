@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from edgefw.core.agent import ALGORITHMS
 from edgefw.delays.limits import check_limits
 from edgefw.errors import InputError
-from edgefw.problem.datasets import PUBLISHED, SOURCES
+from edgefw.problem.datasets import PUBLISHED, is_extension
 from edgefw.scenario.plan import declared_limits, scenario_plan
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def pin(setup: Setup) -> Setup:
     """
     data = setup.scenario.data
     name = setup.dataset.name
-    named = name in (*PUBLISHED, "synthetic", *SOURCES.at_hand())
+    named = name in (*PUBLISHED, "synthetic") or is_extension(name)
     source = name if named else str(Path(name).resolve())
     pinned = setup.scenario.model_copy(update={"data": data.model_copy(update={"source": source})})
     return replace(setup, scenario=pinned)

@@ -214,7 +214,7 @@ def test_a_folder_that_holds_a_run(refused: Refused, tmp_path: Path) -> None:
     (tmp_path / "runs" / "seed-8").mkdir(parents=True)
     (tmp_path / "runs" / "seed-8" / "scenario.yaml").write_text("seed: 1\n")
     said = refused("simulate", "default", *SMALL, "--seeds", "3", "--out", str(tmp_path / "runs"))
-    assert "runs/seed-8 holds a run already" in said  # and seed-7 was not made either
+    assert "runs/seed-8 holds a run of another scenario" in said  # and seed-7 was not made either
 
 
 @pytest.mark.parametrize("out", ["file", "file/below", "/proc/edgefw", "x" * 300])

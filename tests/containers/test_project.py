@@ -31,7 +31,7 @@ def _looked_for(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert main([*words]) == 1
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    return err.removeprefix("edgefw: there are no containers of '").partition("'")[0]
+    return err.partition("there are no containers of '")[2].partition("'")[0]
 
 
 @each_command

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from engine import ROOT, docker, missing, need_image, python_image
+from engine import ROOT, docker, missing, need_image, python_image, why_no_compose
 
 from edgefw.cli import main
 from edgefw.containers.compose import PYTHON, image, render
@@ -201,8 +200,8 @@ def test_what_is_wrong_is_said_in_one_line(
 
 @pytest.mark.parametrize("name", ["playground", "default", "grid"])
 def test_compose_itself_reads_it(name: str) -> None:
-    if shutil.which("docker") is None:
-        missing("there is no docker command")
+    if reason := why_no_compose():
+        missing(reason)
     scenario = load("playground", GRID) if name == "grid" else load(name)
     check_emulable(scenario)
     command = [

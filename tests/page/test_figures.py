@@ -50,7 +50,7 @@ def test_what_is_prepared_is_json_with_a_root_a_chart(clock: str) -> None:
 @pytest.mark.parametrize("clock", ["wall", "rounds"])
 def test_there_is_a_form_for_every_fault_type(clock: str) -> None:
     found = {form["type"]: form for form in forms(clock)}
-    assert set(found) == {name for name, type_ in TYPES.items() if clock in type_.clocks}
+    assert set(found) == {name for name, type_ in TYPES.at_hand().items() if clock in type_.clocks}
     for name, form in found.items():
         own = {field["name"] for field in form["fields"] if field["own"]}
         assert own == set(TYPES[name].own_fields())

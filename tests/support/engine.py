@@ -50,10 +50,19 @@ def missing(reason: str) -> NoReturn:
 
 
 @cache
-def why_no_engine() -> str | None:
-    """Return why there is no engine to use, or None if there is one."""
+def why_no_compose() -> str | None:
+    """Return why Compose files cannot be read, or None if they can; that needs no engine."""
     if shutil.which("docker") is None:
         return "there is no docker command"
+    asked = subprocess.run(["docker", "compose", "version"], capture_output=True, check=False)
+    return None if asked.returncode == 0 else "the docker command has no Compose v2"
+
+
+@cache
+def why_no_engine() -> str | None:
+    """Return why there is no engine to use, or None if there is one."""
+    if reason := why_no_compose():
+        return reason
     asked = subprocess.run(["docker", "info"], capture_output=True, text=True, check=False, timeout=PATIENCE)
     return None if asked.returncode == 0 else "no Docker engine answers"
 
