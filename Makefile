@@ -31,7 +31,7 @@ check: install       ## formatting, lint, types, layers, protos, generated code
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/hadolint docker/Dockerfile
+	$(BIN)/hadolint docker/Dockerfile examples/momentum/Dockerfile
 	$(BIN)/shellcheck docker/host.sh docker/grafana/schema/make.sh protos/*.sh .ci/run
 	cd protos && ../$(BIN)/buf lint
 	protos/check.sh $(CURDIR)/$(BIN)/python

@@ -30,6 +30,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="FILE", default="-", help="where to write it (default: standard output)"
     )
     parser.add_argument(
+        "--image",
+        metavar="IMAGE",
+        help="the image that services run in, such as one with a package of your own (default: edgefw's own)",
+    )
+    parser.add_argument(
         "--check", action="store_true", help="write nothing: see whether this host can run such a file"
     )
     parser.set_defaults(call=_run)
@@ -38,16 +43,18 @@ def options(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.check:
         return _check(arguments.out)
-    _write(arguments.scenario, arguments.overrides, arguments.out)
+    _write(arguments.scenario, arguments.overrides, arguments.image, arguments.out)
     return 0
 
 
-def _write(name: str, overrides: list[str], out: str) -> None:
+def _write(name: str, overrides: list[str], image: str | None, out: str) -> None:
     """Write the Compose file of a scenario to `out`, or (-) to standard output."""
     scenario = load(name, overrides)
     check_emulable(scenario)
     words = [name, *(word for override in overrides for word in ("--set", override))]
-    text = render(scenario, shlex.join(words))
+    if image is not None:
+        words += ["--image", image]
+    text = render(scenario, shlex.join(words), image)
     if scenario.data.source not in IN_THE_IMAGE:
         terminal.err.print(
             f"edgefw: data.source {scenario.data.source} is not in the image: mount it into the observer's "
@@ -60,7 +67,8 @@ def _write(name: str, overrides: list[str], out: str) -> None:
         Path(out).write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot write {out} ({error.strerror}): give another --out") from None
-    terminal.out.print(f"{out} is written: docker compose -f {out} up --build")
+    build = " --build" if image is None else ""
+    terminal.out.print(f"{out} is written: docker compose -f {out} up{build}")
 
 
 def _check(out: str) -> int:

@@ -23,6 +23,9 @@ _AGENT = """\
     command: [agent, --agent, "{i}", --join, "observer:{grpc}", --listen, "0.0.0.0:{grpc}",
       --advertise, "agent-{i}:{grpc}", --stay]"""
 
+_BUILT = "build: {context: ., dockerfile: docker/Dockerfile}"
+_TAKEN = "pull_policy: missing"
+
 
 class _Template(Template):
     """A Compose file has its own use for $."""
@@ -35,8 +38,11 @@ def image() -> str:
     return f"edgefw:{version('edgefw')}"
 
 
-def render(scenario: Scenario, source: str) -> str:
-    """Return the Compose file of a scenario; `source` is what the user called it."""
+def render(scenario: Scenario, source: str, other_image: str | None = None) -> str:
+    """Return the Compose file of a scenario; `source` is what the user called it.
+
+    Services run in the image that is built from this version, or in another one that was made from it.
+    """
     network = scenario.network
     text = dump_brief(scenario).rstrip("\n").replace("$", "$$")  # Compose would take it for a variable
     template = resources.files(__package__) / "compose.template.yaml"
@@ -46,7 +52,8 @@ def render(scenario: Scenario, source: str) -> str:
         topology=network.topology,
         source=source.replace("\n", "\n#     "),
         scenario="\n".join(f"  {line}" for line in text.splitlines()),
-        image=image(),
+        image=other_image or image(),
+        made=_BUILT if other_image is None else _TAKEN,
         grpc=GRPC,
         each_agent="\n\n".join(_AGENT.format(i=i, grpc=GRPC) for i in range(network.agents)),
         prometheus=PROMETHEUS,

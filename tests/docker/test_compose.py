@@ -169,6 +169,19 @@ def test_a_file_is_written_and_what_to_do_with_it_is_said(
     assert out.read_text(encoding="utf-8") == COMMITTED
 
 
+def test_services_run_in_another_image_where_one_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "my.yaml"
+    said = _written(capsys, "--image", "mine:2", "--out", str(out))
+    assert said == f"{out} is written: docker compose -f {out} up\n"
+    text = out.read_text(encoding="utf-8")
+    assert "#   edgefw compose playground --image mine:2\n" in text
+    assert {_services(text)[name]["image"] for name in OURS} == {"mine:2"}
+    assert not [name for name, service in _services(text).items() if "build" in service]
+    assert _services(text)["observer"]["pull_policy"] == "missing", "it may come from a registry"
+
+
 def test_data_that_is_not_in_the_image_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compose", "--set", "data.source=mnist"]) == 0
     assert "data.source mnist is not in the image: mount it" in capsys.readouterr().err

@@ -13,17 +13,27 @@ from typing import TYPE_CHECKING
 import pytest
 from engine import DOCKERFILE, ROOT
 
+from edgefw.containers.compose import image
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PROBE = ROOT / "docker" / "healthz.py"
 HOST = ROOT / "docker" / "host.sh"
+EXAMPLE = ROOT / "examples" / "momentum" / "Dockerfile"
 
 
 def test_hadolint_finds_nothing() -> None:
     hadolint = Path(sys.executable).with_name("hadolint")
-    done = subprocess.run([hadolint, "--no-color", DOCKERFILE], capture_output=True, text=True, check=False)
+    command = [hadolint, "--no-color", DOCKERFILE, EXAMPLE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_example_of_an_image_with_a_package_more_is_shown_and_begins_with_this_version() -> None:
+    recipe = EXAMPLE.read_text(encoding="utf-8")
+    assert f"\nFROM {image()}\n" in recipe
+    assert f"```dockerfile\n{recipe}```" in (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 
 
 def test_the_recipe_uses_nothing_that_an_old_engine_lacks() -> None:
