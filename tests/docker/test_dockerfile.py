@@ -25,7 +25,7 @@ EXAMPLE = ROOT / "examples" / "momentum" / "Dockerfile"
 
 def test_hadolint_finds_nothing() -> None:
     hadolint = Path(sys.executable).with_name("hadolint")
-    command = [hadolint, "--no-color", DOCKERFILE, EXAMPLE]
+    command = [str(hadolint), "--no-color", str(DOCKERFILE), str(EXAMPLE)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
