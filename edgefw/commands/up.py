@@ -9,10 +9,11 @@ from edgefw import terminal
 from edgefw.api.reporting import report
 from edgefw.commands import summary_view
 from edgefw.commands.options import add_scenario, port
-from edgefw.errors import EdgefwError
-from edgefw.local.emulation import emulate
+from edgefw.errors import EdgefwError, InputError
+from edgefw.local.emulation import Emulated, emulate
 from edgefw.local.liveview import LiveView, PlainView
 from edgefw.scenario.load import load
+from edgefw.virtual.emulation import emulate as emulate_virtually
 
 if TYPE_CHECKING:
     import argparse
@@ -25,6 +26,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="DIR", help="the run folder (default: runs/<name>-<time>)")
     parser.add_argument(
         "--headless", action="store_true", help="no live view: a line of progress now and then"
+    )
+    parser.add_argument(
+        "--virtual",
+        action="store_true",
+        help="all services in one process on virtual time: the same run, exact times, no waiting",
     )
     parser.add_argument("--stay", action="store_true", help="keep the services up when the run is over")
     parser.add_argument(
@@ -44,21 +50,27 @@ def _run(arguments: argparse.Namespace) -> None:
 
     Raises KeyboardInterrupt where the run was cut short, after its summary was written.
     """
-    live = terminal.err.is_terminal and not arguments.headless
-    done = emulate(
-        load(arguments.scenario, arguments.overrides),
-        Path(arguments.out) if arguments.out else None,
-        LiveView if live else PlainView,
-        stay=arguments.stay,
-        memory=arguments.memory,
-        admin_port=arguments.admin_port,
-    )
+    done = _emulated(arguments)
     summary = done.folder.summary()
     if summary is not None:
         summary_view.show([summary], done.folder.path)
     done.require_whole()
     if not arguments.no_report:
         _report(done.folder.path)
+
+
+def _emulated(arguments: argparse.Namespace) -> Emulated:
+    view = LiveView if terminal.err.is_terminal and not arguments.headless else PlainView
+    scenario = load(arguments.scenario, arguments.overrides)
+    out = Path(arguments.out) if arguments.out else None
+    if not arguments.virtual:
+        options = {"stay": arguments.stay, "memory": arguments.memory, "admin_port": arguments.admin_port}
+        return emulate(scenario, out, view, **options)
+    for option in ("stay", "memory", "admin_port"):
+        if getattr(arguments, option):
+            name = option.replace("_", "-")
+            raise InputError(f"--{name} is for services that others can reach: leave it out with --virtual")
+    return emulate_virtually(scenario, out, view)
 
 
 def _report(path: Path) -> None:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgefw.delays.fault import Axis, Fault, Moments, Rules, Seen
+from edgefw.delays.moments import moment, moments
 from edgefw.delays.on_link import UNKNOWN, OnLink, Span
 from edgefw.delays.units import LONGEST, NEVER, completed
 
@@ -76,7 +77,7 @@ def steady_due(own: Sequence[OnLink], later: Sequence[OnLink], s: int, accepted:
             return None
         if each.span[0] <= accepted < each.span[1]:
             seconds += each.added(s)
-    return accepted + min(seconds, LONGEST)
+    return moment(accepted + min(seconds, LONGEST))
 
 
 def wall_dues(
@@ -98,7 +99,8 @@ def wall_dues(
     faults = [*_on_accepted(own, messages), *_on_held(later, messages, now)]
     end = -math.inf if ended else math.inf
     axis = Axis(in_rounds=False, start=start, end=end, round_seconds=rules.round_seconds)
-    due = _released(messages.accepted + np.minimum(_added(faults, rules.clock, m), LONGEST), faults, axis)
+    added = moments(messages.accepted + np.minimum(_added(faults, rules.clock, m), LONGEST))
+    due = moments(_released(added, faults, axis).astype(np.float64))
     lost = _dropped(faults, m)
     return Dues(np.where(lost, math.inf, due), lost)
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgefw.delays.draws import Draws
 from edgefw.delays.fault import ApplyTo, Axis, Fault, Rules, Window
+from edgefw.delays.moments import moment
 from edgefw.delays.on_link import ALWAYS, OnLink, Span
 from edgefw.delays.units import in_rounds, in_seconds
 from edgefw.errors import InputError
@@ -118,11 +119,12 @@ class PlanEntry:
             self._check_pace(rules)
             first, stop = window_of(fault, length) or (1, None)
             pace = length or 0.0
-            return zero + (first - 1) * pace, math.inf if stop is None else zero + (stop - 1) * pace
-        begin = zero + (0.0 if fault.at is None else in_seconds("at", fault.at, length))
+            end = math.inf if stop is None else moment(zero + (stop - 1) * pace)
+            return moment(zero + (first - 1) * pace), end
+        begin = moment(zero + (0.0 if fault.at is None else in_seconds("at", fault.at, length)))
         if fault.duration is None:
             return begin, math.inf
-        return begin, begin + in_seconds("duration", fault.duration, length)
+        return begin, moment(begin + in_seconds("duration", fault.duration, length))
 
     def _check_pace(self, rules: Rules) -> None:
         """Refuse rounds that cannot be found on the clock."""

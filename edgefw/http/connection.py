@@ -23,6 +23,7 @@ from edgefw.http.answers import failure
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Scope
 
+    from edgefw.http.listening import ByteReader, ByteWriter
     from edgefw.http.room import Room
 
 PIECE = 4096  # bytes that are parsed before others get their turn
@@ -42,9 +43,7 @@ class Bounds:
 class Connection:
     """A connection within bounds; one that goes beyond them is ended."""
 
-    def __init__(
-        self, app: ASGIApp, bounds: Bounds, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    def __init__(self, app: ASGIApp, bounds: Bounds, reader: ByteReader, writer: ByteWriter) -> None:
         self._app, self._bounds, self._reader, self._writer = app, bounds, reader, writer
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=bounds.head)
         self._deadline = 0.0  # when what is awaited has to be there
@@ -182,7 +181,7 @@ def _head(status: int, headers: list[tuple[bytes, bytes]]) -> h11.Response:
     return h11.Response(status_code=status, headers=[*headers, date], reason=HTTPStatus(status).phrase)
 
 
-def _scope(request: h11.Request, transport: asyncio.WriteTransport) -> Scope:
+def _scope(request: h11.Request, transport: Any) -> Scope:
     raw_path, _, query = request.target.partition(b"?")
     return {
         "type": "http",

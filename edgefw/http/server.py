@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
-import socket
 from typing import TYPE_CHECKING
 
-from edgefw.errors import InputError
 from edgefw.http.connection import Bounds, Connection
+from edgefw.http.listening import listen_tcp
 from edgefw.http.room import Room
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from edgefw.http.guard import Guard
+    from edgefw.http.listening import ByteReader, ByteWriter, Listen, Listening
 
 log = logging.getLogger(__name__)
 
 LAST_ANSWERS = 2.0  # seconds for calls that are under way when the server stops
-_BACKLOG = 256
-_BUFFER = 16_384  # bytes that wait to be parsed; at twice as many the client has to wait
 
 
 class HttpServer:
@@ -37,29 +34,18 @@ class HttpServer:
         port: int,
         bounds: Bounds | None = None,
         ending: Callable[[], None] = lambda: None,
+        listen: Listen = listen_tcp,
     ) -> None:
         self._app, self._bounds, self._ending = app, bounds or Bounds(), ending
-        self._host, self.port = host, port
+        self._host, self.port, self._listen = host, port, listen
         self._room: Room[Connection] = Room(self._bounds.connections)
         self._tasks: set[asyncio.Task[None]] = set()  # each serves a connection
-        self._server: asyncio.Server | None = None
+        self._server: Listening | None = None
 
     async def start(self) -> int:
         """Listen; return the port (0 asks for a free one)."""
-        place = f"{self._host}:{self.port}"
-        try:
-            self._server = await asyncio.start_server(
-                self._connected, self._host, self.port, limit=_BUFFER, backlog=_BACKLOG
-            )
-        except socket.gaierror:
-            raise InputError(f"cannot listen on {place}: this machine has no address {self._host}") from None
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE:
-                raise InputError(f"cannot listen on {place}: {error.strerror or error}") from None
-            raise InputError(
-                f"cannot listen on {place}: the port is taken; end what uses it, or choose another"
-            ) from None
-        self.port = self._server.sockets[0].getsockname()[1]
+        self._server = await self._listen(self._connected, self._host, self.port)
+        self.port = self._server.port
         return self.port
 
     async def stop(self) -> None:
@@ -79,7 +65,7 @@ class HttpServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await server.wait_closed()
 
-    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _connected(self, reader: ByteReader, writer: ByteWriter) -> None:
         connection = Connection(self._app, self._bounds, reader, writer)
         task = asyncio.create_task(connection.serve(self._room))
         self._tasks.add(task)

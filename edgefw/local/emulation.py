@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from edgefw import terminal
 from edgefw.local.board import Board
+from edgefw.local.completing import complete
 from edgefw.local.folder import prepare, remove_journal
 from edgefw.local.ports import ADMIN_PORT, Places, loopback_places
 from edgefw.local.processes import OBSERVER, processes
@@ -23,7 +20,7 @@ from edgefw.scenario.setup import resolve
 from edgefw.services.emulable import check_emulable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from edgefw.local.liveview import View
     from edgefw.scenario.model import Scenario
@@ -66,57 +63,24 @@ def emulate(
     """
     check_emulable(scenario)
     with loopback_places(scenario.network.agents, admin_port) as places:
-        folder = _prepared(scenario, out)
-        session = Emulation(folder.path, places, view(_board(scenario), places), stay=stay, memory=memory)
-        _complete(session)
+        folder = prepared(scenario, out)
+        session = Emulation(folder.path, places, view(board_of(scenario), places), stay=stay, memory=memory)
+        complete(session, asyncio.new_event_loop())
     remove_journal(folder.path)  # all have ended well: nobody will ask for what it holds
     return Emulated(folder, scenario, session.interrupted)
 
 
-def _prepared(scenario: Scenario, out: Path | None) -> RunFolder:
+def prepared(scenario: Scenario, out: Path | None) -> RunFolder:
     """Make the run folder; the data are not kept in memory while the services run."""
     with terminal.status("preparing the run"):
         setup = resolve(scenario)
         return prepare(setup, unused(Path("runs"), scenario.name) if out is None else out)
 
 
-def _board(scenario: Scenario) -> Board:
+def board_of(scenario: Scenario) -> Board:
+    """Return what is shown of a run that has not begun."""
     title = f"{scenario.name} ({scenario.network.agents} agents, {scenario.network.topology})"
     return Board(title, scenario.algorithm.rounds, scenario.clock, scenario.network.agents)
-
-
-def _complete(session: Emulation) -> None:
-    """Run a session to its end, in a thread of its own: an event loop may be running in this one.
-
-    A notebook has one. This thread waits, and hands on the signals that come.
-    """
-    loop = asyncio.new_event_loop()
-
-    def run() -> None:
-        with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            runner.run(session.run())
-
-    def interrupt() -> None:
-        with suppress(RuntimeError):  # the loop has been closed: there is nothing left to stop
-            loop.call_soon_threadsafe(session.interrupt)
-
-    with ThreadPoolExecutor(1, "emulation") as pool, _on_signals(interrupt):
-        pool.submit(run).result()
-
-
-@contextmanager
-def _on_signals(call: Callable[[], None]) -> Iterator[None]:
-    """Call it at SIGINT and SIGTERM while the block runs; only the main thread can be told of them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda *_: call()) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def delay_hint(places: Places) -> str:

@@ -19,9 +19,12 @@ from edgefw.local.board import AGENT_NAMES, BROKER_NAMES, OBSERVER_NAMES, SHOWN,
 from edgefw.local.scrape import scrape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
+    from edgefw.http.listening import Connect
     from edgefw.local.ports import Places
+    from edgefw.local.scrape import Sample
+    from edgefw.services.config import Place
 
 AT_ONCE = 8  # agents read at a time: with more of them, each is read less often
 
@@ -31,8 +34,8 @@ class View:
 
     tick = 4.0  # seconds between two calls of `refresh`
 
-    def __init__(self, board: Board, places: Places) -> None:
-        self._board, self._places, self._begin = board, places, monotonic()
+    def __init__(self, board: Board, places: Places, connect: Connect = asyncio.open_connection) -> None:
+        self._board, self._places, self._connect, self._begin = board, places, connect, monotonic()
 
     def __enter__(self) -> Self:
         return self
@@ -46,6 +49,9 @@ class View:
     def announce(self, text: str) -> None:
         """Show a text that is to stay."""
 
+    async def _read(self, place: Place, names: Collection[str]) -> list[Sample]:
+        return await scrape(place, names, self._connect)
+
     @property
     def _elapsed(self) -> str:
         seconds = int(monotonic() - self._begin)
@@ -57,8 +63,8 @@ class LiveView(View):
 
     tick = 0.45
 
-    def __init__(self, board: Board, places: Places) -> None:
-        super().__init__(board, places)
+    def __init__(self, board: Board, places: Places, connect: Connect = asyncio.open_connection) -> None:
+        super().__init__(board, places, connect)
         self._turns = cycle(range(board.agents))
         self._phase, self._notes = "starting", ""
         self._live = Live(console=terminal.err, auto_refresh=False, transient=True)
@@ -73,8 +79,9 @@ class LiveView(View):
     async def refresh(self, phase: str) -> None:
         """Read some of the services, and draw the table."""
         agents = set(islice(self._turns, AT_ONCE))
-        read = [scrape(self._places.agents[i], AGENT_NAMES) for i in agents]
-        read += [scrape(self._places.broker, BROKER_NAMES), scrape(self._places.observer, OBSERVER_NAMES)]
+        read = [self._read(self._places.agents[i], AGENT_NAMES) for i in agents]
+        read += [self._read(self._places.broker, BROKER_NAMES)]
+        read += [self._read(self._places.observer, OBSERVER_NAMES)]
         for samples in await asyncio.gather(*read):
             self._board.take(samples)
         self._phase = phase
@@ -102,7 +109,7 @@ class PlainView(View):
 
     async def refresh(self, phase: str) -> None:
         """Ask the observer, and say how far the run is."""
-        samples = await scrape(self._places.observer, OBSERVER_NAMES)
+        samples = await self._read(self._places.observer, OBSERVER_NAMES)
         if self._board.round and not samples:
             return  # it has ended: what was last heard of it is no news
         self._board.take(samples)

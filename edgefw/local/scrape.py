@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from edgefw.http.listening import Connect
     from edgefw.services.config import Place
 
 PATIENCE = 1.0
@@ -42,17 +43,19 @@ def parse(text: str, names: Collection[str]) -> list[Sample]:
     return samples
 
 
-async def scrape(place: Place, names: Collection[str]) -> list[Sample]:
+async def scrape(
+    place: Place, names: Collection[str], connect: Connect = asyncio.open_connection
+) -> list[Sample]:
     """Return the samples that a service exports now; none where it does not answer."""
     try:
         async with asyncio.timeout(PATIENCE):
-            return parse(await _get(place), names)
+            return parse(await _get(place, connect), names)
     except (OSError, TimeoutError):
         return []
 
 
-async def _get(place: Place) -> str:
-    reader, writer = await asyncio.open_connection(place.host, place.metrics_port)
+async def _get(place: Place, connect: Connect) -> str:
+    reader, writer = await connect(place.host, place.metrics_port)
     try:
         writer.write(_REQUEST)
         head, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")

@@ -14,7 +14,9 @@ import uvloop
 
 
 class PreciseLoop(uvloop.Loop):
-    """uvloop, with the system's own monotonic clock."""
+    """uvloop, with the system's own monotonic clock; its timers still count milliseconds."""
+
+    timer_grain = 1e-3
 
     def time(self) -> float:
         """Return the seconds of the monotonic clock, now."""
@@ -24,6 +26,11 @@ class PreciseLoop(uvloop.Loop):
 def loop_time() -> float:
     """Return the time of the loop that is running."""
     return asyncio.get_running_loop().time()
+
+
+def timer_grain() -> float:
+    """Return the seconds that timers of the loop that is running are counted in; 0 if they are exact."""
+    return getattr(asyncio.get_running_loop(), "timer_grain", 0.0)
 
 
 def completed() -> asyncio.Future[None]:

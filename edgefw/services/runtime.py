@@ -55,20 +55,23 @@ async def unless(stop: Stop, work: Coroutine[Any, Any, T]) -> T | None:
     return await race(work, stopped())
 
 
-async def answering(role: str, listen: Place, work: Callable[[], Awaitable[T]]) -> T:
+async def answering(
+    role: str, listen: Place, work: Callable[[], Awaitable[T]], transport: Transport = GRPC
+) -> T:
     """Return what some work comes to, of a process that is not ready before it is done.
 
     Meanwhile it answers /metrics, and /healthz with `not ready`: who waits for others is not down.
     """
-    http = await _serve(service_routes(new_registry(role), lambda: False), listen)
+    http = await _serve(service_routes(new_registry(role), lambda: False), listen, transport)
     try:
         return await work()
     finally:
         await http.stop()
 
 
-async def _serve(routes: Routes, listen: Place) -> HttpServer:
-    http = HttpServer(Guard(routes, names=listen.names), listen.host, listen.metrics_port)
+async def _serve(routes: Routes, listen: Place, transport: Transport) -> HttpServer:
+    guard, over = Guard(routes, names=listen.names), transport.listen_http
+    http = HttpServer(guard, listen.host, listen.metrics_port, listen=over)
     await http.start()
     return http
 
@@ -96,14 +99,14 @@ class Server:
         transport: Transport = GRPC,
         otherwise: ASGIApp | None = None,
     ) -> None:
-        self._rpc, self._ready = RpcServer(transport), False
+        self._transport, self._rpc, self._ready = transport, RpcServer(transport), False
         self._routes = service_routes(registry, lambda: self._ready, targets, otherwise)
         self._http: HttpServer | None = None
 
     async def start(self, listen: Place, servicer: AddServicer) -> None:
         """Listen with a servicer; `ready` comes after."""
         await self._rpc.start(listen.address, servicer)
-        self._http = await _serve(self._routes, listen)
+        self._http = await _serve(self._routes, listen, self._transport)
 
     async def ready(self) -> None:
         """Tell everyone who asks that the service is ready."""

@@ -12,9 +12,12 @@ import grpc
 from grpc_reflection.v1alpha import reflection
 
 from edgefw.errors import InputError
+from edgefw.http.listening import listen_tcp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from edgefw.http.listening import Connected, Listening
 
 LARGEST_MESSAGE = 16 * 1024 * 1024
 LARGEST_PAYLOAD = LARGEST_MESSAGE - 1024  # room for the envelope: what was accepted can be delivered
@@ -52,6 +55,10 @@ class GrpcTransport:
     def listener(self) -> GrpcListener:
         """Return a server that does not listen yet."""
         return GrpcListener()
+
+    async def listen_http(self, connected: Connected, host: str, port: int) -> Listening:
+        """Begin to listen for HTTP on a socket."""
+        return await listen_tcp(connected, host, port)
 
 
 class GrpcListener:

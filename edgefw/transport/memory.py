@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Self
 
 import grpc
@@ -21,9 +22,12 @@ from grpc.aio import AbortError
 
 from edgefw.errors import InputError
 from edgefw.transport.memory_call import Exchange, MemoryCall, MemoryContext
+from edgefw.transport.memory_http import MemoryHttp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from edgefw.http.listening import Connected, Listening
 
 
 class MemoryNetwork:
@@ -31,6 +35,7 @@ class MemoryNetwork:
 
     def __init__(self) -> None:
         self.servers: dict[str, MemoryListener] = {}  # by address
+        self.http = MemoryHttp()
         self._next_port = 1
 
     def open_channel(self, address: str) -> MemoryChannel:
@@ -40,6 +45,10 @@ class MemoryNetwork:
     def listener(self) -> MemoryListener:
         """Return a server that does not listen yet."""
         return MemoryListener(self)
+
+    async def listen_http(self, connected: Connected, host: str, port: int) -> Listening:
+        """Begin to listen for HTTP."""
+        return await self.http.listen(connected, host, port)
 
     def listen(self, address: str, server: MemoryListener) -> str:
         """Give an address to a server; port 0 asks for a free one. Return the address."""
@@ -124,6 +133,7 @@ class MemoryListener:
         self._methods: dict[str, Any] = {}  # by full name: "/package.Service/Method"
         self._open: dict[Exchange, asyncio.Task[None]] = {}
         self._address: str | None = None
+        self._context = copy_context()  # whose server it is: its methods run as its own tasks do
 
     def add_generic_rpc_handlers(self, handlers: Iterable[Any]) -> None:
         """Do nothing: generated code says the same once more, by name."""
@@ -157,7 +167,9 @@ class MemoryListener:
             exchange.finish(grpc.StatusCode.UNIMPLEMENTED, "Method not found!")
             return
         context = MemoryContext(exchange, handler.request_deserializer, handler.response_serializer)
-        task = exchange.handler = asyncio.create_task(_serve(handler, context), name=method)
+        task = exchange.handler = asyncio.create_task(
+            _serve(handler, context), name=method, context=self._context.copy()
+        )
         self._open[exchange] = task
         task.add_done_callback(lambda done: self._served(exchange, done))
         exchange.begun.set()

@@ -40,9 +40,14 @@ class Pipe:
 
     async def write(self, message: bytes) -> bool:
         """Send a message; return False where the other end has gone."""
+        await self.has_room()
+        return self.put(message)
+
+    async def has_room(self) -> bool:
+        """Wait until more may be sent; return False where the other end has gone."""
         while self._size >= ROOM and not self._broken:
             await self._news()
-        return self.put(message)
+        return not self._broken
 
     def put(self, message: bytes) -> bool:
         """Send a message without waiting for room."""

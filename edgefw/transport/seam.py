@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from grpc.aio import Channel
 
+    from edgefw.http.listening import Connected, Listening
+
 
 class RpcListener(Protocol):
     """A server to which generated code adds its servicers."""
@@ -38,3 +40,6 @@ class Transport(Protocol):
 
     def listener(self) -> RpcListener:
         """Return a server that does not listen yet."""
+
+    async def listen_http(self, connected: Connected, host: str, port: int) -> Listening:
+        """Begin to listen for HTTP, which services speak beside their calls."""

@@ -17,6 +17,7 @@ from edgefw.delays.blackout import Blackout
 from edgefw.delays.drop import Drop
 from edgefw.delays.dues import Dues, Messages, round_dues, steady_due, wall_dues
 from edgefw.delays.latency import Latency
+from edgefw.delays.moments import moment
 from edgefw.delays.on_link import ALWAYS, OnLink
 from edgefw.delays.ramp import Ramp
 from edgefw.delays.units import NEVER, format_duration
@@ -169,7 +170,7 @@ def reference(own: list[OnLink], s: int, accepted: float) -> float:
             late += float(each.fault.values(each.draws, range(s, s + 1))[0])
         if isinstance(each.fault, Ramp):
             late += float(each.fault.level(np.array([accepted - each.span[0]]))[0])
-    due = accepted + late
+    due = moment(accepted + late)
     outages = [each for each in own if isinstance(each.fault, Blackout)]
     for _ in outages:
         for each in outages:

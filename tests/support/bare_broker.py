@@ -112,7 +112,7 @@ class Bare:
         self.world, self.disk = world, disk
         self._loop = ToldLoop(world.monotonic)  # else a busy machine wakes what waits for seconds to pass
         self._patch = pytest.MonkeyPatch()
-        for module in ("control", "restore", "intake"):
+        for module in ("account", "restore"):
             self._patch.setattr(f"edgefw.services.broker.{module}.loop_time", world.monotonic)
         self._ticking: asyncio.Task[None] | None = None
         self._released: list[Held] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,12 @@ def steps(function: Callable[[], object]) -> int:
         return trace
 
     before = sys.gettrace()
+    gc.collect()
+    gc.disable()  # what a collection calls, of whatever was left behind, would be counted too
     sys.settrace(trace)
     try:
         function()
     finally:
         sys.settrace(before)
+        gc.enable()
     return count

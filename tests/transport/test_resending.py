@@ -7,13 +7,12 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import virtual_time
-
 from edgefw.core.account import Entry, Kind
 from edgefw.transport.account_client import AccountClient
 from edgefw.transport.memory import MemoryNetwork
 from edgefw.v1 import observer_service_pb2 as pb
 from edgefw.v1 import observer_service_pb2_grpc as stubs
+from edgefw.virtual import loop as virtual_time
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -61,7 +61,7 @@ async def serve(options: AgentOptions, stop: Stop) -> None:
     """Join the observer's run and play it; and the next one, should that run be started anew."""
     place, transport = options.listen, options.transport
     ask = partial(join, options.observer, options.advertise, place.metrics_port, options.agent, transport)
-    while (joined := await unless(stop, answering("agent", place, ask))) is not None:
+    while (joined := await unless(stop, answering("agent", place, ask, transport))) is not None:
         config = AgentConfig.from_json(joined.configuration)
         shard = unpack_shard(joined.samples, config)
         try:

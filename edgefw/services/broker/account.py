@@ -15,6 +15,7 @@ from edgefw.core.account import BROKER, Entry, Kind
 from edgefw.delays.plan import plan_to_json
 from edgefw.delays.words import cut
 from edgefw.records import content_hash
+from edgefw.services.clock import loop_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,6 +36,14 @@ class Account:
         self._wall, self._version = True, 0
         self._last = 0
         self._round = 0  # the last of which anybody's feedback was accepted
+
+    def now(self) -> float:
+        """Return what time it is for the broker: after all that it has told, be it by a nanosecond.
+
+        So what it decides by is what its account says, and a replay decides alike.
+        """
+        now = loop_time()
+        return max(now, self._timeline.moment(self._last + 1)) if self._last else now
 
     def recall(self, known: Restored | None) -> None:
         """Tell the acceptances that a journal knows of, before the hold takes them over."""

@@ -20,7 +20,6 @@ from edgefw.errors import JournalFullError
 from edgefw.services.broker.events import Events
 from edgefw.services.broker.steering import LinkState
 from edgefw.services.broker.timeline import SECOND
-from edgefw.services.clock import loop_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,7 +57,7 @@ class Control:
         self._proposed = hold.plan  # the newest plan, in force or on its way to the disk
         self._failures = 0
         self._changed = asyncio.Event()
-        self._seen = loop_time()  # up to here, beginnings have been taken care of
+        self._seen = self._account.now()  # up to here, beginnings have been taken care of
         self.connected: Callable[[int], bool] = self._has_collected
         self.release_due: Callable[[], None] = lambda: None
         self.run_name = ""  # what the run is called
@@ -72,7 +71,7 @@ class Control:
 
     def link(self, agent: int) -> LinkState:
         """Return the link of an agent; that takes no longer where much is pending."""
-        link, plan, now = self._hold.links[agent], self.plan, loop_time()
+        link, plan, now = self._hold.links[agent], self.plan, self._account.now()
         next_due = self._hold.next_due_of(agent)
         wall = plan.rules.clock == "wall"
         return LinkState(
@@ -94,7 +93,7 @@ class Control:
 
         An error of the edit changes nothing.
         """
-        plan = edit(self._proposed, self._hold.moment(loop_time()))
+        plan = edit(self._proposed, self._hold.moment(self._account.now()))
         if plan is self._proposed:
             return plan
         plan.check_size()
@@ -117,7 +116,7 @@ class Control:
         """Let faults begin and end by the clock, for ever."""
         while True:
             self._changed.clear()
-            now, start = loop_time(), self._hold.start
+            now, start = self._account.now(), self._hold.start
             self._begin_or_end(now)
             over = self.plan.over(self._hold.moment(now), start)
             if over and await self._remove(over):
@@ -168,7 +167,7 @@ class Control:
     async def _put_in_force(self, kind: str, plan: Plan, who: str) -> None:
         before = self.plan
         self.release_due()  # what was due before the change is not held by it
-        concerned, now = self._hold.change(plan), loop_time()
+        concerned, now = self._hold.change(plan), self._account.now()
         said = changes_in_words(before, plan, self._hold.moment(now), self._hold.start)
         self._account.changed(plan, now, "; ".join(each.text for each in said), who)
         self._metrics.plan_changed(difference(kind, before, plan), self._journal.timeline.real(now) / SECOND)
@@ -188,7 +187,7 @@ class Control:
             self._metrics.dropped.labels(str(agent)).inc(len(rounds))
 
     def _redue(self, agent: int) -> None:
-        now = loop_time()
+        now = self._account.now()
         self._account.redue(agent, now)
         self.dropped(agent, self._hold.redue(agent, now), now)
         self.wake(-math.inf, now)

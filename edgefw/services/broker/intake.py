@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgefw.errors import JournalError, JournalFullError, WireError
 from edgefw.services.broker.journal import Accepted
-from edgefw.services.clock import completed, loop_time
+from edgefw.services.clock import completed
 from edgefw.transport.race import end_all
 from edgefw.v1 import broker_service_pb2 as pb
 
@@ -92,7 +92,7 @@ class Intake:
         """Hold a feedback; return its answer and what to wait for before giving it."""
         self._gate.submission(request)
         key = (request.agent, request.round)
-        now = loop_time()
+        now = self._account.now()
         taken = self._hold.submit(*key, request.payload, request.norm, now)
         if taken.new:
             self._keep(key, request, taken, now)
@@ -123,7 +123,7 @@ class Intake:
             return
         if commit.exception() is not None:
             # As if it had never come: its agent tries again.
-            now = loop_time()
+            now = self._account.now()
             self._account.withdrawn(key, now)
             self._control.dropped(key[0], self._hold.withdraw(*key, now), now)
             return

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from edgefw.core.account import Entry
+    from edgefw.http.server import HttpServer
     from edgefw.scenario.model import Scenario
     from edgefw.services.broker.admin.app import AdminOptions
     from edgefw.services.config import Place
@@ -104,7 +105,7 @@ async def _telling(
 async def _listen(
     broker: Broker, scenario: Scenario, options: BrokerOptions, server: Server, stop: Stop
 ) -> None:
-    admin = make_server(broker.control, options.admin, machine=options.machine) if options.admin else None
+    admin = _admin_server(broker, options)
     await server.start(options.listen, partial(add_BrokerServiceServicer_to_server, broker))
     try:
         if admin is not None:
@@ -119,6 +120,13 @@ async def _listen(
         if admin is not None:
             await admin.stop()
         await server.stop()
+
+
+def _admin_server(broker: Broker, options: BrokerOptions) -> HttpServer | None:
+    if options.admin is None:
+        return None
+    over = options.transport.listen_http
+    return make_server(broker.control, options.admin, machine=options.machine, listen=over)
 
 
 def _favour_delivery() -> None:
@@ -151,7 +159,7 @@ async def serve_joined(observer: str, advertise: str, options: BrokerOptions, st
     place, transport = options.listen, options.transport
     admin = options.admin.found_at(advertise) if options.admin else ""
     ask = partial(join, observer, advertise, place.metrics_port, transport=transport, admin=admin)
-    while (joined := await unless(stop, answering("broker", place, ask))) is not None:
+    while (joined := await unless(stop, answering("broker", place, ask, transport))) is not None:
         if options.journal is not None:
             discard_other(options.journal, joined.run_id)
         scenario = parse(joined.configuration.decode(), "the observer's scenario")

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from edgefw.errors import WireError
-from edgefw.services.clock import loop_time
+from edgefw.services.clock import loop_time, timer_grain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from edgefw.telemetry.metrics import BrokerMetrics
 
 LONGEST_SLEEP = 60.0
-_TICK = 1e-3  # the event loop's timers count milliseconds
 
 
 class Outbox:
@@ -54,9 +53,13 @@ class Releaser:
     """Moves feedback that is due from the hold to its agent's outbox."""
 
     def __init__(
-        self, hold: WallHold, metrics: BrokerMetrics, released: Callable[[Sequence[Held], float], None]
+        self,
+        hold: WallHold,
+        metrics: BrokerMetrics,
+        released: Callable[[Sequence[Held], float], None],
+        now: Callable[[], float] = loop_time,
     ) -> None:
-        self._hold, self._metrics, self._released = hold, metrics, released
+        self._hold, self._metrics, self._released, self._now = hold, metrics, released, now
         self._outboxes: dict[int, Outbox] = {}
         self._awaited = math.inf  # the due time that is waited for
         self._woken = asyncio.Event()
@@ -75,7 +78,7 @@ class Releaser:
             self._woken.clear()
             self.release_due()
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._pause(loop_time())):
+                async with asyncio.timeout(self._pause(self._now())):
                     await self._woken.wait()
 
     def open(self, agent: int) -> Outbox:
@@ -101,7 +104,7 @@ class Releaser:
 
     def release_due(self) -> None:
         """Release what is due by now."""
-        now = loop_time()
+        now = self._now()
         released = self._hold.release(now)
         for held in released:
             self._metrics.lateness.observe(now - held.due)
@@ -111,9 +114,11 @@ class Releaser:
             self._released(released, now)
 
     def _pause(self, now: float) -> float:
-        """Return how long to sleep: whole milliseconds, rounded up, not to spin through the last one."""
+        """Return how long to sleep: as timers count, rounded up, not to spin through the last millisecond."""
         due = self._hold.next_due()
         self._awaited = math.inf if due is None else due
         if due is None:
             return LONGEST_SLEEP
-        return min(math.ceil((due - now) / _TICK) * _TICK, LONGEST_SLEEP)
+        grain = timer_grain()
+        pause = math.ceil((due - now) / grain) * grain if grain else due - now
+        return min(pause, LONGEST_SLEEP)

@@ -59,13 +59,13 @@ class Broker(BrokerServiceServicer):
         self._hold, self._journal, self._metrics = hold, journal, metrics
         self._gate = Gate(metrics, run_id=run_id, agents=len(hold.links), rounds=hold.rounds)
         self._account = account or Account(journal.timeline, None)
-        self._account.begin(hold.plan, loop_time())
+        self._account.begin(hold.plan, self._account.now())
         self.control = Control(hold, journal, metrics, registry, self._account)
         self.control.run_name = run_id.rpartition("/")[2]
         self._intake = Intake(hold, journal, self._gate, metrics, self.control, self._account)
         self.releaser: Releaser | None = None
         if isinstance(hold, WallHold):
-            self.releaser = Releaser(hold, metrics, self.control.released)
+            self.releaser = Releaser(hold, metrics, self.control.released, self._account.now)
             self.control.wake = self.releaser.wake
             self.control.release_due = self.releaser.release_due
             self.control.connected = self.releaser.connected
@@ -104,7 +104,7 @@ class Broker(BrokerServiceServicer):
             before = self._hold.collected[agent]
             arrived = self._hold.collect(agent, request.round)
             if request.round > before:
-                self._account.collected(agent, request.round, loop_time())
+                self._account.collected(agent, request.round, self._account.now())
             self._journal.note_collected(agent, request.round)
             self._acknowledged(agent, arrived.acknowledged)
             for held in arrived.deliveries:
@@ -141,7 +141,7 @@ class Broker(BrokerServiceServicer):
                 raise WireError("content", f"agent {agent}: after a subscription come acknowledgements only")
             if isinstance(self._hold, WallHold):
                 rounds = self._hold.acknowledge(agent, message.acknowledgement.rounds)
-                self._account.acknowledged(agent, rounds, loop_time())
+                self._account.acknowledged(agent, rounds, self._account.now())
                 self._acknowledged(agent, rounds)
 
     def _acknowledged(self, agent: int, rounds: Sequence[int]) -> None:

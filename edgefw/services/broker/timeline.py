@@ -21,8 +21,8 @@ SECOND = 10**9  # nanoseconds
 class Timeline:
     """Real time less monotonic time, in nanoseconds, in one boot of the machine.
 
-    Both ways round up, to the next nanosecond and to the next float: what comes back from disk is due no
-    earlier than it was.
+    A moment that is whole nanoseconds, as clocks and due times are, comes back from disk as it was; any other
+    is rounded up: nothing is due earlier than it was.
 
     >>> timeline = Timeline(offset=1_700_000_000 * SECOND, boot=None)
     >>> timeline.real(2.5)
@@ -36,16 +36,16 @@ class Timeline:
 
     def real(self, moment: float) -> int:
         """Return a moment of the monotonic clock, which is finite, as real nanoseconds."""
+        nearest = round(moment * SECOND)
+        if nearest / SECOND == moment:
+            return self.offset + nearest
         numerator, denominator = moment.as_integer_ratio()
         return self.offset - (-numerator * SECOND // denominator)
 
     def moment(self, real: int) -> float:
         """Return real nanoseconds as a moment of the monotonic clock; negative if before this boot."""
-        nanoseconds = real - self.offset
-        nearest = nanoseconds / SECOND
-        numerator, denominator = nearest.as_integer_ratio()
-        early = numerator * SECOND < nanoseconds * denominator
-        return math.nextafter(nearest, math.inf) if early else nearest
+        moment = (real - self.offset) / SECOND
+        return moment if self.real(moment) >= real else math.nextafter(moment, math.inf)
 
 
 def timeline_now(clocks: Clocks) -> Timeline:

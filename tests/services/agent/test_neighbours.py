@@ -7,7 +7,6 @@ import logging
 from typing import TYPE_CHECKING
 
 import pytest
-import virtual_time
 from peer_nodes import ME, frame
 from prometheus_client import CollectorRegistry
 
@@ -15,6 +14,7 @@ from edgefw.services.agent.neighbours import Neighbours
 from edgefw.telemetry.metrics import AgentMetrics
 from edgefw.transport.codec import encode_frame
 from edgefw.transport.peer_link import PeerLink
+from edgefw.virtual import loop as virtual_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry
 from small_holds import payload, wall
-from virtual_time import VirtualLoop, run
 
 from edgefw.services.broker.release import Releaser
 from edgefw.services.clock import loop_time
 from edgefw.telemetry.metrics import BrokerMetrics
+from edgefw.virtual.loop import VirtualLoop, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

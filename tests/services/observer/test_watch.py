@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import virtual_time
 from prometheus_client import CollectorRegistry
 
 from edgefw.services.observer.attendance import BROKER, Attendance, Who
 from edgefw.services.observer.ledger import Ledger, Reported
 from edgefw.services.observer.watch import REMIND, SILENCE, Watch
 from edgefw.telemetry.metrics import ObserverMetrics
+from edgefw.virtual import loop as virtual_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -13,6 +13,7 @@ from starlette.routing import Match, Route
 from edgefw.errors import EdgefwError, ExistsError, InputError, JournalFullError, UnknownError
 from edgefw.http.answers import failure
 from edgefw.http.guard import Guard, is_loopback
+from edgefw.http.listening import listen_tcp
 from edgefw.http.server import HttpServer
 from edgefw.services.broker.admin.handlers import Handlers
 from edgefw.services.broker.admin.openapi import CALLS
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from edgefw.http.answers import Answer
     from edgefw.http.connection import Bounds
+    from edgefw.http.listening import Listen
     from edgefw.services.broker.steering import Steering
     from edgefw.services.machine import Machine
 
@@ -50,12 +52,16 @@ class AdminOptions:
 
 
 def make_server(
-    control: Steering, options: AdminOptions, bounds: Bounds | None = None, machine: Machine = REAL
+    control: Steering,
+    options: AdminOptions,
+    bounds: Bounds | None = None,
+    machine: Machine = REAL,
+    listen: Listen = listen_tcp,
 ) -> HttpServer:
     """Return a server of the endpoint, if it may listen there."""
     check_listen(options.host, token=options.token, open_=options.open_)
     app = make_app(control, token=options.token, names=options.names, machine=machine)
-    return HttpServer(app, options.host, options.port, bounds, control.events.close)
+    return HttpServer(app, options.host, options.port, bounds, control.events.close, listen)
 
 
 def check_listen(host: str, *, token: str | None, open_: bool) -> None:
