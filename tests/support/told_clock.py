@@ -10,19 +10,25 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
+from edgefw.delays.moments import moment
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
 
 class Clock:
-    """It begins with the present, since a journal relates it to real time."""
+    """It begins with the present, since a journal relates it to real time.
+
+    It counts whole nanoseconds, as real clocks do: what is due at the nearest nanosecond would never come due
+    on a clock that stands a little before it.
+    """
 
     def __init__(self) -> None:
-        self.now = time.monotonic()
+        self.now = moment(time.monotonic())
 
     def advance(self, seconds: float) -> None:
         """Let time pass."""
-        self.now += seconds
+        self.now = moment(self.now + seconds)
 
     def run(self, test: Coroutine[Any, Any, None]) -> None:
         """Run a test in a loop that goes by this clock."""
