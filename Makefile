@@ -4,18 +4,25 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: up test newcomer install check generate dashboards docs format clean
+.PHONY: up test beside alone newcomer thorough install check generate dashboards docs format clean
 
 up: install          ## run the default scenario: a network of processes, for about a minute
 	$(BIN)/edgefw up
 
-# What measures or fills the machine has it to itself, after the rest.
-test: install        ## run every test
-	$(BIN)/pytest -n auto --dist loadgroup -m "not alone and not newcomer"
+test: beside alone   ## run the tests: about ten minutes
+
+# Several at a time; what measures or fills the machine has it to itself, after the rest.
+beside: install
+	$(BIN)/pytest -n auto --dist loadgroup -m "not alone and not newcomer and not thorough"
+
+alone: install
 	$(BIN)/pytest -m alone
 
-newcomer: install    ## type every command of README and tutorial in a fresh copy with an environment of its own
-	$(BIN)/pytest -m newcomer tests/docs
+newcomer: install    ## do what README, tutorial and notebook tell a reader to, as it stands there
+	$(BIN)/pytest -m newcomer tests
+
+thorough: install    ## what other tests show in small, at full size
+	$(BIN)/pytest -m thorough tests
 
 install: $(STAMP)    ## make the environment alone
 

@@ -13,7 +13,7 @@ from waiting import until
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.xdist_group("engine"), pytest.mark.slow]
+pytestmark = [pytest.mark.newcomer, pytest.mark.slow]
 PLAYS = 6 * 200  # of all agents in all rounds of examples/momentum/momentum.yaml
 
 

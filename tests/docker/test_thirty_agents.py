@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.alone, pytest.mark.slow]  # it fills the machine
+pytestmark = [pytest.mark.thorough, pytest.mark.slow]  # it fills the machine
 
 AGENTS, ROUNDS = 30, 20
 FIELDS = (

@@ -26,6 +26,7 @@ def _kinds(notebook: Any) -> list[list[str]]:
     ]
 
 
+@pytest.mark.newcomer
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the kernel's own
 def test_the_notebook_does_what_it_shows(tmp_path: Path) -> None:

@@ -74,7 +74,10 @@ async def everything_has_come(links: list[LoadLink], rounds: int) -> None:
         await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize("load", [Load(20_000, 20)], ids=["20,000 feedbacks, 20 kills"])
+FEW, MANY = Load(2_000, 6), Load(20_000, 20)
+
+
+@pytest.mark.parametrize("load", [FEW, pytest.param(MANY, marks=pytest.mark.thorough)], ids=str)
 def test_what_is_accepted_is_delivered_once_in_spite_of_kills(tmp_path: Path, load: Load) -> None:
     async def run() -> None:
         scenario = load.scenario()

@@ -50,11 +50,14 @@ class _Faults:
     def __init__(self, rules: Rules) -> None:
         self._clock, self.agent = rules.clock, whole(0, rules.agents - 1)
         self._types = {name: each for name, each in TYPES.at_hand().items() if rules.clock in each.clocks}
+        # For each type its own fields, and which of them are needed, in one or more ways.
+        self._variants = {name: each.variants(rules.clock) for name, each in self._types.items()}
+        self._probability: Schema = Fault.model_json_schema()["properties"]["probability"]
 
     def taken(self, *, agents: bool) -> Schema:
         """Return the schema of a fault in a body; `agents` where it says whose links it is on."""
         choices = []
-        for type_, variants in self._variants().items():
+        for type_, variants in self._variants.items():
             nested = {"anyOf": [closed(p, r) for p, r in variants]} if len(variants) > 1 else None
             attributes = nested or closed(*variants[0])
             needs = ["type", "attributes"] if variants[0][1] else ["type"]
@@ -77,9 +80,7 @@ class _Faults:
         common = self._common(None, agents=False)
         del common["name"]
         nullable = {name: {"anyOf": [schema, {"type": "null"}]} for name, schema in common.items()}
-        own: dict[str, Schema] = {
-            name: {} for each in self._variants().values() for p, _ in each for name in p
-        }
+        own: dict[str, Schema] = {name: {} for each in self._variants.values() for p, _ in each for name in p}
         nested = closed({**nullable, "attributes": {"type": ["object", "null"]}})
         text = (
             "merged into the fault (RFC 7396), nested or flat: null removes; the result must be a valid fault"
@@ -97,7 +98,7 @@ class _Faults:
                 "description": "its type's, perhaps numbered, if left out",
             },
             "type": {"type": "string"} if type_ is None else {"const": type_},
-            "probability": Fault.model_json_schema()["properties"]["probability"],
+            "probability": self._probability,
             "apply_to": {
                 "enum": ["new", "pending"],
                 "description": "new: feedback that comes while it is there; pending: all that is held then",
@@ -114,7 +115,3 @@ class _Faults:
             "anyOf": [{"const": "all"}, listed],
             "description": "whose links: all (the default), or a list",
         }
-
-    def _variants(self) -> dict[str, list[Variant]]:
-        """Return, for each type, its own fields and which of them are needed, in one or more ways."""
-        return {name: each.variants(self._clock) for name, each in self._types.items()}

@@ -96,12 +96,15 @@ def test_every_corner_of_the_document() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough  # its faults are those of the calls that add one
 def test_every_corner_of_a_plan() -> None:
     found, statuses = mistakes(Forgetful("wall"), COVERING, but="^/(?!plan$)")
     assert found == []
     assert {200, 400, 409} <= set(statuses)
 
 
+@pytest.mark.slow
+@pytest.mark.thorough
 def test_every_corner_of_a_fault_under_the_rounds_clock() -> None:
     found, statuses = mistakes(Forgetful("rounds"), COVERING, but="^/(?!faults$)")
     assert found == []
