@@ -129,9 +129,9 @@ def test_without_a_thread_or_a_process_they_play_and_record_the_same(
 def test_thirty_agents_with_the_published_settings_agree_with_the_simulator(tmp_path: Path) -> None:
     published = {
         "network.agents": 30,
-        "data.samples": 60_000,
+        "data.samples": 6_000,
         "delays": "[{agents: {draw: 20, replacement: true}, type: rounds, rounds: 501}]",
         "algorithm.horizon": 1000,
-        "algorithm.stop_after": 8,
+        "algorithm.stop_after": 4,
     }
     agrees(run_together(tmp_path / "run", "paper-distributed", published))

@@ -12,7 +12,7 @@ from pydantic.json_schema import models_json_schema
 from edgefw.delays.fault import Fault, counted_fields
 from edgefw.delays.plan import MOST_FAULTS
 from edgefw.delays.registry import TYPES
-from edgefw.delays.schema import SOME_TIME, TIME, Variant, counted_schema, whole
+from edgefw.delays.schema import SOME_TIME, TIME, counted_schema, whole
 from edgefw.delays.strict import NAME
 from edgefw.services.broker.admin import models
 
