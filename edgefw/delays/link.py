@@ -99,6 +99,10 @@ class Link:
         """Whether round s was taken and will never be delivered."""
         return s not in self.held and self._recent.get(s) == DROPPED
 
+    def gone(self, s: int) -> bool:
+        """Whether round s was taken and is not held any more: who has not got it by now never will."""
+        return self.taken(s) and s not in self.held
+
     def rank(self, norm: float) -> float:
         """Return the share of the link's last norms that are smaller; 0 where there are none."""
         return self._ranking.rank(norm)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import grpc
 
@@ -16,7 +16,7 @@ from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1.broker_service_pb2_grpc import BrokerServiceStub
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable, Sequence
 
     from edgefw.transport.seam import Transport
 
@@ -32,11 +32,33 @@ class Delivery:
     requested: float
 
 
-class BrokerClient:
-    """One agent's calls to the broker; each is repeated until the broker answers."""
+class Waiting(Protocol):
+    """What an agent waits for."""
 
-    def __init__(self, address: str, agent: int, run_id: str, transport: Transport = GRPC) -> None:
-        self._agent, self._run_id = agent, run_id
+    @property
+    def awaited(self) -> Sequence[int]:
+        """The rounds whose feedback was submitted, and has not come."""
+
+    def dropped(self, rounds: Iterable[int]) -> None:
+        """Take note that some of it never will, though the answer to its submission did not say so."""
+
+
+class BrokerClient:
+    """One agent's calls to the broker; each is repeated until the broker answers.
+
+    A drop may happen while no stream stands that could tell it. So whoever waits says for what, with each
+    subscription and each round that is collected, and is told what of it was dropped.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        agent: int,
+        run_id: str,
+        transport: Transport = GRPC,
+        waiting: Waiting | None = None,
+    ) -> None:
+        self._agent, self._run_id, self._waiting = agent, run_id, waiting
         # gRPC gives all of them one connection; each can be renewed without ending the others' calls
         submitting, self._collecting, self._subscribing = (
             Connection("the broker", address, transport) for _ in range(3)
@@ -63,29 +85,43 @@ class BrokerClient:
 
     async def collect(self, round_: int) -> list[Delivery]:
         """Return F_t, all that arrives in round t (rounds clock)."""
-        request = pb.CollectRequest(agent=self._agent, round=round_, run_id=self._run_id)
+        request = pb.CollectRequest(
+            agent=self._agent, round=round_, run_id=self._run_id, awaited=self._awaited()
+        )
 
         async def once(channel: grpc.aio.Channel) -> list[Delivery]:
             answers = BrokerServiceStub(channel).Collect(request, timeout=_DEADLINE)
-            return [_delivery(answer.delivery) async for answer in answers]
+            return [came async for answer in answers if (came := self._delivery(answer)) is not None]
 
         refusal = partial(_refusal, f"collect round {round_}")
         return await self._collecting.insist("collect", refusal, once)
 
     async def deliveries(self) -> AsyncIterator[Delivery]:
         """Yield feedback as it comes due, for ever (wall clock); what was yielded is then acknowledged."""
-        subscription = pb.Subscription(agent=self._agent, run_id=self._run_id)
         async for attempt in self._subscribing.attempts("subscribe", partial(_refusal, "subscribe")):
             async with attempt as channel, ending(BrokerServiceStub(channel).Subscribe()) as call:
-                await call.write(pb.SubscribeRequest(subscription=subscription))
+                begin = pb.Subscription(agent=self._agent, run_id=self._run_id, awaited=self._awaited())
+                await call.write(pb.SubscribeRequest(subscription=begin))
                 message = await first_message(call)
                 while message is not grpc.aio.EOF:
-                    if message.WhichOneof("content") == "delivery":
+                    if (came := self._delivery(message)) is not None:
                         attempt.worked()
-                        yield _delivery(message.delivery)
-                        done = pb.Acknowledgement(rounds=[message.delivery.round])
+                        yield came
+                        done = pb.Acknowledgement(rounds=[came.round])
                         await call.write(pb.SubscribeRequest(acknowledgement=done))
                     message = await call.read()
+
+    def _awaited(self) -> Sequence[int]:
+        return () if self._waiting is None else self._waiting.awaited
+
+    def _delivery(self, message: pb.SubscribeResponse | pb.CollectResponse) -> Delivery | None:
+        """Return the feedback that a message brings; None where it brings none. Pass on what was dropped."""
+        if message.HasField("delivery"):
+            came = message.delivery
+            return Delivery(came.round, came.payload, came.requested_delay)
+        if message.HasField("dropped") and self._waiting is not None:
+            self._waiting.dropped(message.dropped.rounds)
+        return None
 
 
 def _refusal(what: str, error: grpc.aio.AioRpcError) -> EdgefwError | None:
@@ -96,7 +132,3 @@ def _refusal(what: str, error: grpc.aio.AioRpcError) -> EdgefwError | None:
     if error.code() is grpc.StatusCode.NOT_FOUND:
         return None
     return BrokerRefusalError(f"the broker refuses to {what}: {error.code().name}: {error.details()}")
-
-
-def _delivery(message: pb.Delivery) -> Delivery:
-    return Delivery(message.round, message.payload, message.requested_delay)

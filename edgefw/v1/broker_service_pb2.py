@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x65\x64gefw/v1/broker_service.proto\x12\tedgefw.v1\"\\\n\rSubmitRequest\x12\r\n\x05\x61gent\x18\x01 \x01(\r\x12\r\n\x05round\x18\x02 \x01(\r\x12\x0e\n\x06run_id\x18\x03 \x01(\t\x12\x0f\n\x07payload\x18\x04 \x01(\x0c\x12\x0c\n\x04norm\x18\x05 \x01(\x01\"X\n\x0eSubmitResponse\x12\x17\n\x0frequested_delay\x18\x01 \x01(\x01\x12\x0f\n\x07\x64ropped\x18\x02 \x01(\x08\x12\r\n\x05\x61gent\x18\x03 \x01(\r\x12\r\n\x05round\x18\x04 \x01(\r\"\x85\x01\n\x10SubscribeRequest\x12/\n\x0csubscription\x18\x01 \x01(\x0b\x32\x17.edgefw.v1.SubscriptionH\x00\x12\x35\n\x0f\x61\x63knowledgement\x18\x02 \x01(\x0b\x32\x1a.edgefw.v1.AcknowledgementH\x00\x42\t\n\x07\x63ontent\"-\n\x0cSubscription\x12\r\n\x05\x61gent\x18\x01 \x01(\r\x12\x0e\n\x06run_id\x18\x02 \x01(\t\"!\n\x0f\x41\x63knowledgement\x12\x0e\n\x06rounds\x18\x01 \x03(\r\"t\n\x11SubscribeResponse\x12+\n\nsubscribed\x18\x01 \x01(\x0b\x32\x15.edgefw.v1.SubscribedH\x00\x12\'\n\x08\x64\x65livery\x18\x02 \x01(\x0b\x32\x13.edgefw.v1.DeliveryH\x00\x42\t\n\x07\x63ontent\"\x0c\n\nSubscribed\"C\n\x08\x44\x65livery\x12\r\n\x05round\x18\x01 \x01(\r\x12\x0f\n\x07payload\x18\x02 \x01(\x0c\x12\x17\n\x0frequested_delay\x18\x03 \x01(\x01\">\n\x0e\x43ollectRequest\x12\r\n\x05\x61gent\x18\x01 \x01(\r\x12\r\n\x05round\x18\x02 \x01(\r\x12\x0e\n\x06run_id\x18\x03 \x01(\t\"8\n\x0f\x43ollectResponse\x12%\n\x08\x64\x65livery\x18\x01 \x01(\x0b\x32\x13.edgefw.v1.Delivery2\xe2\x01\n\rBrokerService\x12\x41\n\x06Submit\x12\x18.edgefw.v1.SubmitRequest\x1a\x19.edgefw.v1.SubmitResponse(\x01\x30\x01\x12J\n\tSubscribe\x12\x1b.edgefw.v1.SubscribeRequest\x1a\x1c.edgefw.v1.SubscribeResponse(\x01\x30\x01\x12\x42\n\x07\x43ollect\x12\x19.edgefw.v1.CollectRequest\x1a\x1a.edgefw.v1.CollectResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x65\x64gefw/v1/broker_service.proto\x12\tedgefw.v1\"\\\n\rSubmitRequest\x12\r\n\x05\x61gent\x18\x01 \x01(\r\x12\r\n\x05round\x18\x02 \x01(\r\x12\x0e\n\x06run_id\x18\x03 \x01(\t\x12\x0f\n\x07payload\x18\x04 \x01(\x0c\x12\x0c\n\x04norm\x18\x05 \x01(\x01\"X\n\x0eSubmitResponse\x12\x17\n\x0frequested_delay\x18\x01 \x01(\x01\x12\x0f\n\x07\x64ropped\x18\x02 \x01(\x08\x12\r\n\x05\x61gent\x18\x03 \x01(\r\x12\r\n\x05round\x18\x04 \x01(\r\"\x85\x01\n\x10SubscribeRequest\x12/\n\x0csubscription\x18\x01 \x01(\x0b\x32\x17.edgefw.v1.SubscriptionH\x00\x12\x35\n\x0f\x61\x63knowledgement\x18\x02 \x01(\x0b\x32\x1a.edgefw.v1.AcknowledgementH\x00\x42\t\n\x07\x63ontent\">\n\x0cSubscription\x12\r\n\x05\x61gent\x18\x01 \x01(\r\x12\x0e\n\x06run_id\x18\x02 \x01(\t\x12\x0f\n\x07\x61waited\x18\x03 \x03(\r\"!\n\x0f\x41\x63knowledgement\x12\x0e\n\x06rounds\x18\x01 \x03(\r\"\x9b\x01\n\x11SubscribeResponse\x12+\n\nsubscribed\x18\x01 \x01(\x0b\x32\x15.edgefw.v1.SubscribedH\x00\x12\'\n\x08\x64\x65livery\x18\x02 \x01(\x0b\x32\x13.edgefw.v1.DeliveryH\x00\x12%\n\x07\x64ropped\x18\x03 \x01(\x0b\x32\x12.edgefw.v1.DroppedH\x00\x42\t\n\x07\x63ontent\"\x0c\n\nSubscribed\"C\n\x08\x44\x65livery\x12\r\n\x05round\x18\x01 \x01(\r\x12\x0f\n\x07payload\x18\x02 \x01(\x0c\x12\x17\n\x0frequested_delay\x18\x03 \x01(\x01\"\x19\n\x07\x44ropped\x12\x0e\n\x06rounds\x18\x01 \x03(\r\"O\n\x0e\x43ollectRequest\x12\r\n\x05\x61gent\x18\x01 \x01(\r\x12\r\n\x05round\x18\x02 \x01(\r\x12\x0e\n\x06run_id\x18\x03 \x01(\t\x12\x0f\n\x07\x61waited\x18\x04 \x03(\r\"l\n\x0f\x43ollectResponse\x12\'\n\x08\x64\x65livery\x18\x01 \x01(\x0b\x32\x13.edgefw.v1.DeliveryH\x00\x12%\n\x07\x64ropped\x18\x02 \x01(\x0b\x32\x12.edgefw.v1.DroppedH\x00\x42\t\n\x07\x63ontent2\xe2\x01\n\rBrokerService\x12\x41\n\x06Submit\x12\x18.edgefw.v1.SubmitRequest\x1a\x19.edgefw.v1.SubmitResponse(\x01\x30\x01\x12J\n\tSubscribe\x12\x1b.edgefw.v1.SubscribeRequest\x1a\x1c.edgefw.v1.SubscribeResponse(\x01\x30\x01\x12\x42\n\x07\x43ollect\x12\x19.edgefw.v1.CollectRequest\x1a\x1a.edgefw.v1.CollectResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,19 +38,21 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SUBSCRIBEREQUEST']._serialized_start=230
   _globals['_SUBSCRIBEREQUEST']._serialized_end=363
   _globals['_SUBSCRIPTION']._serialized_start=365
-  _globals['_SUBSCRIPTION']._serialized_end=410
-  _globals['_ACKNOWLEDGEMENT']._serialized_start=412
-  _globals['_ACKNOWLEDGEMENT']._serialized_end=445
-  _globals['_SUBSCRIBERESPONSE']._serialized_start=447
-  _globals['_SUBSCRIBERESPONSE']._serialized_end=563
-  _globals['_SUBSCRIBED']._serialized_start=565
-  _globals['_SUBSCRIBED']._serialized_end=577
-  _globals['_DELIVERY']._serialized_start=579
-  _globals['_DELIVERY']._serialized_end=646
-  _globals['_COLLECTREQUEST']._serialized_start=648
-  _globals['_COLLECTREQUEST']._serialized_end=710
-  _globals['_COLLECTRESPONSE']._serialized_start=712
-  _globals['_COLLECTRESPONSE']._serialized_end=768
-  _globals['_BROKERSERVICE']._serialized_start=771
-  _globals['_BROKERSERVICE']._serialized_end=997
+  _globals['_SUBSCRIPTION']._serialized_end=427
+  _globals['_ACKNOWLEDGEMENT']._serialized_start=429
+  _globals['_ACKNOWLEDGEMENT']._serialized_end=462
+  _globals['_SUBSCRIBERESPONSE']._serialized_start=465
+  _globals['_SUBSCRIBERESPONSE']._serialized_end=620
+  _globals['_SUBSCRIBED']._serialized_start=622
+  _globals['_SUBSCRIBED']._serialized_end=634
+  _globals['_DELIVERY']._serialized_start=636
+  _globals['_DELIVERY']._serialized_end=703
+  _globals['_DROPPED']._serialized_start=705
+  _globals['_DROPPED']._serialized_end=730
+  _globals['_COLLECTREQUEST']._serialized_start=732
+  _globals['_COLLECTREQUEST']._serialized_end=811
+  _globals['_COLLECTRESPONSE']._serialized_start=813
+  _globals['_COLLECTRESPONSE']._serialized_end=921
+  _globals['_BROKERSERVICE']._serialized_start=924
+  _globals['_BROKERSERVICE']._serialized_end=1150
 # @@protoc_insertion_point(module_scope)

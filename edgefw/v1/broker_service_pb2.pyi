@@ -41,12 +41,14 @@ class SubscribeRequest(_message.Message):
     def __init__(self, subscription: _Optional[_Union[Subscription, _Mapping]] = ..., acknowledgement: _Optional[_Union[Acknowledgement, _Mapping]] = ...) -> None: ...
 
 class Subscription(_message.Message):
-    __slots__ = ("agent", "run_id")
+    __slots__ = ("agent", "run_id", "awaited")
     AGENT_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    AWAITED_FIELD_NUMBER: _ClassVar[int]
     agent: int
     run_id: str
-    def __init__(self, agent: _Optional[int] = ..., run_id: _Optional[str] = ...) -> None: ...
+    awaited: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, agent: _Optional[int] = ..., run_id: _Optional[str] = ..., awaited: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Acknowledgement(_message.Message):
     __slots__ = ("rounds",)
@@ -55,12 +57,14 @@ class Acknowledgement(_message.Message):
     def __init__(self, rounds: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class SubscribeResponse(_message.Message):
-    __slots__ = ("subscribed", "delivery")
+    __slots__ = ("subscribed", "delivery", "dropped")
     SUBSCRIBED_FIELD_NUMBER: _ClassVar[int]
     DELIVERY_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_FIELD_NUMBER: _ClassVar[int]
     subscribed: Subscribed
     delivery: Delivery
-    def __init__(self, subscribed: _Optional[_Union[Subscribed, _Mapping]] = ..., delivery: _Optional[_Union[Delivery, _Mapping]] = ...) -> None: ...
+    dropped: Dropped
+    def __init__(self, subscribed: _Optional[_Union[Subscribed, _Mapping]] = ..., delivery: _Optional[_Union[Delivery, _Mapping]] = ..., dropped: _Optional[_Union[Dropped, _Mapping]] = ...) -> None: ...
 
 class Subscribed(_message.Message):
     __slots__ = ()
@@ -76,18 +80,28 @@ class Delivery(_message.Message):
     requested_delay: float
     def __init__(self, round: _Optional[int] = ..., payload: _Optional[bytes] = ..., requested_delay: _Optional[float] = ...) -> None: ...
 
+class Dropped(_message.Message):
+    __slots__ = ("rounds",)
+    ROUNDS_FIELD_NUMBER: _ClassVar[int]
+    rounds: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, rounds: _Optional[_Iterable[int]] = ...) -> None: ...
+
 class CollectRequest(_message.Message):
-    __slots__ = ("agent", "round", "run_id")
+    __slots__ = ("agent", "round", "run_id", "awaited")
     AGENT_FIELD_NUMBER: _ClassVar[int]
     ROUND_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    AWAITED_FIELD_NUMBER: _ClassVar[int]
     agent: int
     round: int
     run_id: str
-    def __init__(self, agent: _Optional[int] = ..., round: _Optional[int] = ..., run_id: _Optional[str] = ...) -> None: ...
+    awaited: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, agent: _Optional[int] = ..., round: _Optional[int] = ..., run_id: _Optional[str] = ..., awaited: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class CollectResponse(_message.Message):
-    __slots__ = ("delivery",)
+    __slots__ = ("delivery", "dropped")
     DELIVERY_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_FIELD_NUMBER: _ClassVar[int]
     delivery: Delivery
-    def __init__(self, delivery: _Optional[_Union[Delivery, _Mapping]] = ...) -> None: ...
+    dropped: Dropped
+    def __init__(self, delivery: _Optional[_Union[Delivery, _Mapping]] = ..., dropped: _Optional[_Union[Dropped, _Mapping]] = ...) -> None: ...

@@ -107,6 +107,8 @@ class Known:
             self.faults = self.faults.without(self.faults.over(self.world.now, self.start))
         self._expect_due(self.now)
         self._check_released(released)
+        for each in self.feedback.values():  # so who still waits for one is told that it will not come
+            assert self.hold.links[each.agent].gone(each.round) == (each.state in {"done", "dropped"})
 
     def _expect_due(self, now: oracle.Now) -> None:
         """Expect what is due to be released, by due time."""

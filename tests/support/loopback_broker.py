@@ -24,7 +24,7 @@ from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1 import broker_service_pb2_grpc as stubs
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine
+    from collections.abc import AsyncIterator, Coroutine, Sequence
     from pathlib import Path
 
     from edgefw.delays.hold import Hold
@@ -92,14 +92,27 @@ class Client:
         return [delivery.round for delivery in await self.collected(t, agent, **fields)]
 
     async def collected(self, t: int, agent: int = 0, **fields: Any) -> list[pb.Delivery]:
+        answers = await self._collect(t, agent, **fields)
+        return [answer.delivery for answer in answers if answer.HasField("delivery")]
+
+    async def given_up(self, t: int, awaited: Sequence[int], agent: int = 0) -> list[int]:
+        """Collect a round; return what of the rounds that are awaited will never come."""
+        answers = await self._collect(t, agent, awaited=awaited)
+        return [s for answer in answers for s in answer.dropped.rounds]
+
+    async def _collect(self, t: int, agent: int, **fields: Any) -> list[pb.CollectResponse]:
         request: dict[str, Any] = {"agent": agent, "round": t, "run_id": self.run_id}
         call = self.stub.Collect(pb.CollectRequest(**(request | fields)), timeout=PATIENCE)
-        return [answer.delivery async for answer in call]
+        return [answer async for answer in call]
 
-    async def subscribe(self, agent: int = 0) -> Subscription:
+    def subscription(self, agent: int = 0, awaited: Sequence[int] = ()) -> pb.SubscribeRequest:
+        """Return the first message of a subscription."""
+        asked = pb.Subscription(agent=agent, run_id=self.run_id, awaited=awaited)
+        return pb.SubscribeRequest(subscription=asked)
+
+    async def subscribe(self, agent: int = 0, awaited: Sequence[int] = ()) -> Subscription:
         call = self.stub.Subscribe(timeout=PATIENCE)
-        asked = pb.Subscription(agent=agent, run_id=self.run_id)
-        await call.write(pb.SubscribeRequest(subscription=asked))
+        await call.write(self.subscription(agent, awaited))
         answer = await call.read()
         assert answer.WhichOneof("content") == "subscribed"
         return Subscription(call)
@@ -135,6 +148,11 @@ class Subscription:
         assert answer.WhichOneof("content") == "delivery"
         delivery: pb.Delivery = answer.delivery
         return delivery
+
+    async def dropped(self) -> list[int]:
+        answer = await self.call.read()
+        assert answer.WhichOneof("content") == "dropped"
+        return list(answer.dropped.rounds)
 
     async def acknowledge(self, *rounds: int) -> None:
         done = pb.Acknowledgement(rounds=rounds)

@@ -13,6 +13,7 @@ class Inbox:
 
     def __init__(self) -> None:
         self._since: dict[int, float] = {}  # round -> when it was submitted; by round; not yet received
+        self._given_up: dict[int, float] = {}  # the same, where it is not to be expected
         self._waiting: dict[int, Feedback] = {}  # received, not yet used
         self._unused = 0  # submitted and not yet used in a sweep
         self.total_delay = 0  # B_i so far: every feedback counts one for each round it is not yet used in
@@ -21,6 +22,11 @@ class Inbox:
     def outstanding(self) -> int:
         """How many feedbacks have been submitted, have not come, and are not known to be dropped."""
         return len(self._since)
+
+    @property
+    def awaited(self) -> list[int]:
+        """The rounds of the feedback that is outstanding, the oldest first."""
+        return list(self._since)
 
     def oldest_age(self, t: int) -> int:
         """Return the delay so far, after round t, of the oldest feedback that is missing; 0 if none is."""
@@ -33,16 +39,22 @@ class Inbox:
         self.total_delay += self._unused
 
     def received(self, feedback: Feedback, now: float) -> float | None:
-        """Note a delivery; return how long it was on its way, or None for one that has come before."""
-        since = self._since.pop(feedback.round, None)
+        """Note a delivery; return how long it was on its way, or None for one that has come before.
+
+        What was lost may come after all, from a broker that was killed before it had noted the drop.
+        """
+        since = self._since.pop(feedback.round, self._given_up.pop(feedback.round, None))
         if since is None:
             return None
         self._waiting[feedback.round] = feedback
         return now - since
 
-    def lost(self, t: int) -> None:
-        """Note that the feedback of round t will not come any more; no sweep will ever use it."""
-        self._since.pop(t, None)
+    def lost(self, t: int) -> bool:
+        """Note that the feedback of round t is not to be expected any more; return whether that is news."""
+        if (since := self._since.pop(t, None)) is None:
+            return False
+        self._given_up[t] = since
+        return True
 
     def take(self, t: int) -> list[Feedback]:
         """Return F_t: what has come and was not used yet, by round; nothing of a round after t."""

@@ -31,6 +31,8 @@ from edgefw.transport.peers import PeerServicer, keep_dialling
 from edgefw.v1.peer_service_pb2_grpc import add_PeerServiceServicer_to_server
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from edgefw.problem.dataset import Dataset
     from edgefw.transport.seam import Transport
 
@@ -110,7 +112,7 @@ class AgentService:
         """Everything an agent does, as tasks that end together."""
         config, spec = self._config, self._spec
         observer, transport = self._options.observer, self._options.transport
-        self._broker = BrokerClient(config.broker, spec.agent, config.run_id, transport)
+        self._broker = BrokerClient(config.broker, spec.agent, config.run_id, transport, self)
         self._observer = ObserverClient(observer, spec.agent, config.run_id, self._scored, transport)
         try:
             async with asyncio.TaskGroup() as group:
@@ -206,13 +208,21 @@ class AgentService:
         """Submit a feedback; one that the broker drops is not waited for."""
         answer = await self._broker.submit(t, payload, norm)
         if answer.dropped:
-            self._inbox.lost(t)
-            self._metrics.dropped.inc()
-            self._show_missing()
+            self.dropped([t])
 
     async def _subscribe(self) -> None:
         async for delivery in self._broker.deliveries():
             self._receive(delivery)
+
+    @property
+    def awaited(self) -> list[int]:
+        """The rounds whose feedback was submitted, and has not come."""
+        return self._inbox.awaited
+
+    def dropped(self, rounds: Iterable[int]) -> None:
+        """Wait no longer for feedback that was dropped; each counts once, however often it is told."""
+        self._metrics.dropped.inc(sum(self._inbox.lost(s) for s in rounds))
+        self._show_missing()
 
     def _receive(self, delivery: Delivery) -> None:
         """Put feedback that came back into the inbox; a second copy of it changes nothing.

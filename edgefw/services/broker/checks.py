@@ -10,6 +10,8 @@ from edgefw.errors import WireError
 from edgefw.transport.channel import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from edgefw.telemetry.metrics import BrokerMetrics
     from edgefw.v1.broker_service_pb2 import SubmitRequest
 
@@ -54,6 +56,13 @@ class Gate:
         """Check a round."""
         if not 1 <= t <= self._rounds:
             raise WireError("round", f"round {t} is not one of 1..{self._rounds}")
+
+    def awaited(self, rounds: Collection[int]) -> None:
+        """Check the rounds that an agent says it waits for."""
+        if len(rounds) > self._rounds:
+            raise WireError("round", f"{len(rounds)} rounds are awaited, there are {self._rounds}")
+        for s in rounds:
+            self.round(s)
 
     def submission(self, request: SubmitRequest) -> None:
         """Check a submission, all but its payload's content: that is nobody's business here."""

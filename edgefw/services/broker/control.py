@@ -60,6 +60,7 @@ class Control:
         self._seen = self._account.now()  # up to here, beginnings have been taken care of
         self.connected: Callable[[int], bool] = self._has_collected
         self.release_due: Callable[[], None] = lambda: None
+        self.tell_dropped: Callable[[int, Sequence[int]], None] = lambda _agent, _rounds: None
         self.run_name = ""  # what the run is called
         self.wake: Callable[[float, float], None] = lambda _due, _now: None  # told when something is due
         self.events = Events()
@@ -185,6 +186,7 @@ class Control:
             self._account.dropped(agent, rounds, now)
             self._journal.note_dropped(agent, rounds)
             self._metrics.dropped.labels(str(agent)).inc(len(rounds))
+            self.tell_dropped(agent, rounds)
 
     def _redue(self, agent: int) -> None:
         now = self._account.now()

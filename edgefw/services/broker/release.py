@@ -22,31 +22,40 @@ LONGEST_SLEEP = 60.0
 
 
 class Outbox:
-    """What is to be sent to one subscriber, in order, until it is closed with a reason."""
+    """What is to be sent to one subscriber, in order, until it is closed with a reason.
+
+    That is feedback, and rounds of which none will come.
+    """
 
     def __init__(self, held: Iterable[Held]) -> None:
-        self._held = deque(held)
+        self._news: deque[Held | Sequence[int]] = deque(held)
         self._change = asyncio.Event()
         self._ending: WireError | None = None
 
     def put(self, held: Held) -> None:
         """Add a feedback."""
-        self._held.append(held)
+        self._news.append(held)
         self._change.set()
+
+    def tell_dropped(self, rounds: Sequence[int]) -> None:
+        """Add that no feedback of some rounds will come."""
+        if rounds:
+            self._news.append(rounds)
+            self._change.set()
 
     def close(self, ending: WireError) -> None:
         """Let whoever takes out see this error from now on; the first one stands."""
         self._ending = self._ending or ending
         self._change.set()
 
-    async def take(self) -> Held:
-        """Take out the next feedback; waits as long as the subscription lasts, for there may be none."""
-        while self._ending is None and not self._held:
+    async def take(self) -> Held | Sequence[int]:
+        """Take out what is next; waits as long as the subscription lasts, for there may be nothing."""
+        while self._ending is None and not self._news:
             self._change.clear()
             await self._change.wait()
         if self._ending is not None:
             raise self._ending
-        return self._held.popleft()
+        return self._news.popleft()
 
 
 class Releaser:
@@ -101,6 +110,11 @@ class Releaser:
     def connected(self, agent: int) -> bool:
         """Whether an agent is subscribed."""
         return agent in self._outboxes
+
+    def tell_dropped(self, agent: int, rounds: Sequence[int]) -> None:
+        """Tell an agent what it waits for in vain. One that is away asks for it when it is back."""
+        if (outbox := self._outboxes.get(agent)) is not None:
+            outbox.tell_dropped(rounds)
 
     def release_due(self) -> None:
         """Release what is due by now."""

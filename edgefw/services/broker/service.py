@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from edgefw.delays.hold import Hold, RoundsHold, WallHold
+from edgefw.delays.link import Held
 from edgefw.delays.plan import plan_to_json
 from edgefw.errors import WireError
 from edgefw.services.broker.account import Account
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from prometheus_client import CollectorRegistry
 
-    from edgefw.delays.link import Held, Link
+    from edgefw.delays.link import Link
     from edgefw.services.broker.journal import Journal
     from edgefw.telemetry.metrics import BrokerMetrics
     from edgefw.transport.refusals import Caller
@@ -69,6 +70,7 @@ class Broker(BrokerServiceServicer):
             self.control.wake = self.releaser.wake
             self.control.release_due = self.releaser.release_due
             self.control.connected = self.releaser.connected
+            self.control.tell_dropped = self.releaser.tell_dropped
         _export(hold, metrics)
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -99,6 +101,7 @@ class Broker(BrokerServiceServicer):
             agent = caller.agent = request.agent
             self._gate.sender(agent, request.run_id)
             self._gate.round(request.round)
+            self._gate.awaited(request.awaited)
             if not isinstance(self._hold, RoundsHold):
                 raise WireError("clock", "this run is on the wall clock: use Subscribe, not Collect")
             before = self._hold.collected[agent]
@@ -109,6 +112,8 @@ class Broker(BrokerServiceServicer):
             self._acknowledged(agent, arrived.acknowledged)
             for held in arrived.deliveries:
                 await context.write(pb.CollectResponse(delivery=self._sent(held)))
+            if gone := self._gone(agent, request.awaited):
+                await context.write(pb.CollectResponse(dropped=pb.Dropped(rounds=gone)))
 
     async def Subscribe(self, requests: Requests, context: Any) -> None:  # noqa: N802
         """Send feedback as it comes due, take acknowledgements, until the agent has gone (wall clock)."""
@@ -116,9 +121,11 @@ class Broker(BrokerServiceServicer):
             subscription = await _subscription(requests)
             agent = caller.agent = subscription.agent
             self._gate.sender(agent, subscription.run_id)
+            self._gate.awaited(subscription.awaited)
             if self.releaser is None:
                 raise WireError("clock", "this run is on the rounds clock: use Collect, not Subscribe")
             outbox = self.releaser.open(agent)
+            outbox.tell_dropped(self._gone(agent, subscription.awaited))
             try:
                 await context.write(pb.SubscribeResponse(subscribed=pb.Subscribed()))
                 over = WireError("over", f"the subscription of agent {agent} is over")
@@ -132,8 +139,15 @@ class Broker(BrokerServiceServicer):
 
     async def _send(self, outbox: Outbox, context: Any) -> None:
         while True:
-            held = await outbox.take()
-            await context.write(pb.SubscribeResponse(delivery=self._sent(held)))
+            if isinstance(news := await outbox.take(), Held):
+                await context.write(pb.SubscribeResponse(delivery=self._sent(news)))
+            else:
+                await context.write(pb.SubscribeResponse(dropped=pb.Dropped(rounds=news)))
+
+    def _gone(self, agent: int, awaited: Sequence[int]) -> list[int]:
+        """Return what an agent waits for in vain."""
+        link = self._hold.links[agent]
+        return [s for s in awaited if link.gone(s)]
 
     async def _acknowledgements(self, agent: int, requests: Requests) -> None:
         async for message in requests:

@@ -46,12 +46,22 @@ def test_the_age_of_the_oldest_missing_feedback_grows_until_it_comes() -> None:
 def test_what_is_lost_is_not_outstanding_but_counts_as_a_delay_until_the_end() -> None:
     inbox = Inbox()
     inbox.submitted(1, now=1.0)
-    inbox.lost(1)
-    inbox.lost(1)
+    assert [inbox.lost(1), inbox.lost(1), inbox.lost(2)] == [True, False, False]
     assert (inbox.outstanding, inbox.oldest_age(1)) == (0, 0)
-    assert inbox.received(feedback(1), now=2.0) is None
     inbox.submitted(2, now=2.0)
+    assert inbox.awaited == [2]
     assert inbox.total_delay == 1 + 2
+
+
+def test_what_was_lost_and_comes_after_all_is_used_once() -> None:
+    inbox = Inbox()
+    inbox.submitted(1, now=1.0)
+    inbox.lost(1)
+    assert inbox.received(feedback(1), now=3.0) == 2.0
+    assert inbox.received(feedback(1), now=4.0) is None
+    assert [f.round for f in inbox.take(1)] == [1]
+    inbox.submitted(2, now=5.0)
+    assert inbox.total_delay == 1 + 1
 
 
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=12), st.randoms())

@@ -11,11 +11,16 @@ from agents_in_process import ROUNDS, agents, emulate, hold_of, make_setup
 from told_journal import ToldJournal
 from waiting import eventually
 
+from edgefw.delays import edits
+from edgefw.delays.body import read_fault
 from edgefw.delays.hold import RoundsHold, Taken, WallHold
 from edgefw.errors import RunOverError
 from edgefw.transport.codec import decode_feedback
 
 if TYPE_CHECKING:
+    from agents_in_process import Agents
+
+    from edgefw.delays.plan import Moment, Plan
     from edgefw.scenario.setup import Setup
 
 BAD = 3  # the round whose feedback a garbling broker spoils
@@ -63,6 +68,46 @@ def test_feedback_that_the_broker_drops_is_not_outstanding_and_is_counted(clock:
             assert running.sample(0, "feedback_dropped_total") == ROUNDS
             assert running.sample(0, "total_delay_rounds") == sum(range(1, ROUNDS + 1))  # as if held for ever
             assert set(map(tuple, running.recorder.arrivals.values())) == {()}
+
+    asyncio.run(test())
+
+
+async def drop_what_is_pending(running: Agents) -> None:
+    def edit(plan: Plan, moment: Moment) -> Plan:
+        thief = read_fault({"type": "drop", "apply_to": "pending"}, plan.rules).fault
+        return edits.add(plan, moment, None, thief, "thief")
+
+    await running.broker.control.apply("add", edit)
+
+
+def test_feedback_that_is_dropped_while_it_is_held_is_not_outstanding_any_more() -> None:
+    async def test() -> None:
+        late = {"type": "latency", "latency": "1h"}
+        async with agents(lone(**by_time(delays=[late])), stay=True) as running:
+            await eventually(lambda: played(running) and running.sample(0, "feedback_outstanding") == ROUNDS)
+            await drop_what_is_pending(running)
+            await eventually(lambda: running.sample(0, "feedback_outstanding") == 0)
+            assert running.sample(0, "oldest_feedback_age_rounds") == 0
+            assert running.sample(0, "feedback_dropped_total") == ROUNDS
+
+    asyncio.run(test())
+
+
+def test_by_rounds_an_agent_hears_of_a_drop_with_the_next_round() -> None:
+    async def test() -> None:
+        setup, journal = lone(delays=[{"type": "rounds", "rounds": 9}]), ToldJournal()
+        journal.prompt = False
+        async with agents(setup, journal=journal) as running:
+            for s in (1, 2, 3):
+                await eventually(lambda: running.broker.hold.links[0].count == s)  # noqa: B023 - awaited here
+                journal.commit()
+            await eventually(lambda: running.broker.hold.links[0].count == 4)
+            journal.prompt = True
+            await drop_what_is_pending(running)
+            await running.ended()
+            assert [running.recorder.outstanding[t, 0] for t in (1, 2, 3, 4, ROUNDS)] == [1, 2, 3, 4, 0]
+            assert running.sample(0, "feedback_outstanding") == 0
+            assert running.sample(0, "feedback_dropped_total") == ROUNDS
 
     asyncio.run(test())
 
