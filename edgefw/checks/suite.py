@@ -39,7 +39,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckResult:
     """What came of a check: `wrong` is None where it was passed."""
 
     what: str
@@ -65,15 +65,15 @@ def checks_of(name: str, params: Mapping[str, Any]) -> tuple[str, list[Check]]:
     return registry.what, list(_MAKE[registry.what](name, params))
 
 
-def run(checks: list[Check]) -> Iterator[Outcome]:
+def run(checks: list[Check]) -> Iterator[CheckResult]:
     """Run checks one by one."""
     for check in checks:
         try:
             check.run()
         except CheckError as error:
-            yield Outcome(check.what, str(error))
+            yield CheckResult(check.what, str(error))
         else:
-            yield Outcome(check.what, None)
+            yield CheckResult(check.what, None)
 
 
 def _algorithm(name: str, params: Mapping[str, Any]) -> Iterator[Check]:

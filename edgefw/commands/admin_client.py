@@ -28,7 +28,7 @@ class EndpointError(EdgefwError):
         self.status = status
 
 
-class Told(NamedTuple):
+class StreamEvent(NamedTuple):
     """One of the endpoint's events."""
 
     kind: str
@@ -67,7 +67,7 @@ class Admin:
         self._check(answer)
         return self._parsed(answer) if answer.content else None
 
-    def events(self, kinds: str | None) -> Iterator[Told]:
+    def events(self, kinds: str | None) -> Iterator[StreamEvent]:
         """Yield events for ever; a stream that breaks is taken up again."""
         stood, lost = False, 0.0  # whether there has been a stream, and since when there is none
         while True:
@@ -84,7 +84,7 @@ class Admin:
                 raise EndpointError(f"the broker at {self.url} has gone")
             time.sleep(0.5)
 
-    def _stream(self, kinds: str | None) -> Iterator[Told | None]:
+    def _stream(self, kinds: str | None) -> Iterator[StreamEvent | None]:
         """Yield the events of one stream, None for a sign of life."""
         query = {} if kinds is None else {"kinds": kinds}
         patience = httpx.Timeout(PATIENCE, read=SILENCE)
@@ -129,7 +129,7 @@ class Admin:
         return EndpointError(f"{self.url} answers, but is no broker's admin endpoint: see --admin", 0)
 
 
-def _events(lines: Iterator[str]) -> Iterator[Told | None]:
+def _events(lines: Iterator[str]) -> Iterator[StreamEvent | None]:
     """Yield the events of a stream of server-sent events, None where there is only a comment."""
     fields: dict[str, str] = {}
     for line in lines:
@@ -138,7 +138,9 @@ def _events(lines: Iterator[str]) -> Iterator[Told | None]:
             fields[name] = value.removeprefix(" ")
         elif "data" in fields:
             number = fields.get("id")
-            yield Told(fields.get("event", ""), int(number) if number else None, json.loads(fields["data"]))
+            yield StreamEvent(
+                fields.get("event", ""), int(number) if number else None, json.loads(fields["data"])
+            )
             fields = {}
         else:
             yield None

@@ -43,5 +43,5 @@ def run(name: str, params: str) -> int:
     return 1 if failed else 0
 
 
-def _line(outcome: suite.Outcome) -> str:
+def _line(outcome: suite.CheckResult) -> str:
     return f"ok    {outcome.what}" if outcome.wrong is None else f"FAIL  {outcome.what}: {outcome.wrong}"

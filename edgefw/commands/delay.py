@@ -14,7 +14,7 @@ from urllib.parse import quote
 from rich.table import Table
 
 from edgefw import terminal
-from edgefw.commands.admin_client import Admin, EndpointError, Told
+from edgefw.commands.admin_client import Admin, EndpointError, StreamEvent
 from edgefw.commands.delay_fault import types, wanted_fault
 from edgefw.commands.delay_files import read_plan, write_plan
 from edgefw.delays.body import every_attribute
@@ -250,7 +250,7 @@ def _watch(arguments: argparse.Namespace) -> None:
             print(_line(event, as_json=arguments.json), flush=True)  # noqa: T201 - also for a program
 
 
-def _line(event: Told, *, as_json: bool) -> str:
+def _line(event: StreamEvent, *, as_json: bool) -> str:
     if as_json:
         return json.dumps({"event": event.kind, "id": event.number, **event.data})
     data = " ".join(f"{name}={value}" for name, value in event.data.items())

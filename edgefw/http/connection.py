@@ -40,7 +40,7 @@ class Bounds:
     connections: int = 128
 
 
-class Connection:
+class HttpConnection:
     """A connection within bounds; one that goes beyond them is ended."""
 
     def __init__(self, app: ASGIApp, bounds: Bounds, reader: ByteReader, writer: ByteWriter) -> None:
@@ -63,7 +63,7 @@ class Connection:
         if not self._busy:
             self.abort()
 
-    async def serve(self, room: Room[Connection]) -> None:
+    async def serve(self, room: Room[HttpConnection]) -> None:
         """Answer requests one after the other, until one side has had enough."""
         room.enter(self)
         try:
@@ -76,7 +76,7 @@ class Connection:
             await self._close()
             room.leave(self)
 
-    async def _answer_all(self, room: Room[Connection]) -> None:
+    async def _answer_all(self, room: Room[HttpConnection]) -> None:
         self._await(self._bounds.request)  # who connects has something to say
         while isinstance(request := await self._event(), h11.Request):
             self._busy = True

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from edgefw.http.connection import Bounds, Connection
+from edgefw.http.connection import Bounds, HttpConnection
 from edgefw.http.listening import listen_tcp
 from edgefw.http.room import Room
 
@@ -38,7 +38,7 @@ class HttpServer:
     ) -> None:
         self._app, self._bounds, self._ending = app, bounds or Bounds(), ending
         self._host, self.port, self._listen = host, port, listen
-        self._room: Room[Connection] = Room(self._bounds.connections)
+        self._room: Room[HttpConnection] = Room(self._bounds.connections)
         self._tasks: set[asyncio.Task[None]] = set()  # each serves a connection
         self._server: Listening | None = None
 
@@ -66,7 +66,7 @@ class HttpServer:
         await server.wait_closed()
 
     def _connected(self, reader: ByteReader, writer: ByteWriter) -> None:
-        connection = Connection(self._app, self._bounds, reader, writer)
+        connection = HttpConnection(self._app, self._bounds, reader, writer)
         task = asyncio.create_task(connection.serve(self._room))
         self._tasks.add(task)
         task.add_done_callback(self._over)

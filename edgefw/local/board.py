@@ -18,7 +18,7 @@ _DEPTH = "edgefw_broker_queue_depth"
 QUEUE = "queue"  # what the broker holds of an agent, by state, added up
 
 
-class Shown(NamedTuple):
+class BoardColumn(NamedTuple):
     """A number of an agent that is shown: the end of its metric's name (or QUEUE), and how."""
 
     name: str
@@ -27,15 +27,15 @@ class Shown(NamedTuple):
 
 
 SHOWN = (
-    Shown("round", "round", 0),
-    Shown("local_loss", "local\nloss"),
-    Shown("global_loss", "global\nloss"),
-    Shown("regret", "regret\n>="),
-    Shown("feedback_outstanding", "on its\nway", 0),
-    Shown(QUEUE, "queue", 0),
-    Shown("feedback_delay_rounds", "delay\nrounds", 0),
-    Shown("feedback_requested_delay", "requested\n{unit}"),
-    Shown("feedback_observed_delay_seconds", "observed\ns"),
+    BoardColumn("round", "round", 0),
+    BoardColumn("local_loss", "local\nloss"),
+    BoardColumn("global_loss", "global\nloss"),
+    BoardColumn("regret", "regret\n>="),
+    BoardColumn("feedback_outstanding", "on its\nway", 0),
+    BoardColumn(QUEUE, "queue", 0),
+    BoardColumn("feedback_delay_rounds", "delay\nrounds", 0),
+    BoardColumn("feedback_requested_delay", "requested\n{unit}"),
+    BoardColumn("feedback_observed_delay_seconds", "observed\ns"),
 )
 AGENT_NAMES = frozenset(_AGENT + shown.name for shown in SHOWN if shown.name != QUEUE)
 BROKER_NAMES = frozenset([_DEPTH])

@@ -15,7 +15,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from edgefw import terminal
-from edgefw.local.board import AGENT_NAMES, BROKER_NAMES, OBSERVER_NAMES, SHOWN, Board, Shown
+from edgefw.local.board import AGENT_NAMES, BROKER_NAMES, OBSERVER_NAMES, SHOWN, Board, BoardColumn
 from edgefw.local.scrape import scrape
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class LiveView(View):
         below = [Text(self._notes, style="dim")]
         if warned := self._board.pace_warning:
             below.insert(0, Text(warned, style="yellow"))
-        room = Room(width, height - lines_of(below, width))
+        room = Screen(width, height - lines_of(below, width))
         drawn = draw(self._board, self._phase, self._elapsed, room)
         self._live.update(Group(drawn, *below), refresh=True)
 
@@ -143,7 +143,7 @@ def _regret(board: Board) -> str:
     return f"{regret} (+{number(board.network('comparator_gap'))})"
 
 
-class Room(NamedTuple):
+class Screen(NamedTuple):
     """How many columns and lines of the terminal there are."""
 
     width: int
@@ -158,7 +158,7 @@ LEAST = (  # what is left out first where the terminal is narrow
 )
 
 
-def draw(board: Board, phase: str, elapsed: str, room: Room) -> RenderableType:
+def draw(board: Board, phase: str, elapsed: str, room: Screen) -> RenderableType:
     """Return the table of a run, as much of it as there is room for."""
     spare = len(SHOWN) - max(1, (room.width - NEEDED) // NEEDED)
     columns = [shown for shown in SHOWN if shown.name not in LEAST[: max(0, spare)]]
@@ -198,6 +198,6 @@ def number(value: float, digits: int = 2) -> str:
     return "-" if math.isnan(value) else f"{value:.{digits if abs(value) < 1000 else 0}f}"
 
 
-def _cell(board: Board, i: int, shown: Shown) -> str:
+def _cell(board: Board, i: int, shown: BoardColumn) -> str:
     known = board.compared or shown.name != "regret"
     return number(board.agent(i, shown.name) if known else math.nan, shown.digits)

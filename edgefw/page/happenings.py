@@ -31,7 +31,7 @@ MOST_TOLD = 500  # the oldest are forgotten: a plan may be changed all day
 
 
 @dataclass(frozen=True)
-class Event:
+class Happening:
     """Something that happened: in which round, how many seconds after the start (None: nobody knows)."""
 
     round: int
@@ -63,7 +63,7 @@ class Happenings:
         self._begun = False
         self._told: set[tuple[int | None, str]] = set()  # faults that have begun since they were planned
         self.count = 0  # of all events, those that are forgotten too
-        self.events: deque[Event] = deque(maxlen=MOST_TOLD)
+        self.events: deque[Happening] = deque(maxlen=MOST_TOLD)
         self.forces: deque[Force] = deque([self._force(0)], maxlen=MOST_TOLD)
 
     @property
@@ -97,9 +97,9 @@ class Happenings:
         for entry, agents in self._plan.shared():
             first, stop = _window(entry, self._plan.rules) or (1, None)
             if 1 < first <= rounds:
-                self._add(Event(first, None, "plan", *fault_in_words(entry, agents, "begins")))
+                self._add(Happening(first, None, "plan", *fault_in_words(entry, agents, "begins")))
             if stop is not None and stop <= rounds:
-                self._add(Event(stop, None, "plan", *fault_in_words(entry, agents, "is over")))
+                self._add(Happening(stop, None, "plan", *fault_in_words(entry, agents, "is over")))
         self.events = deque(sorted(self.events, key=lambda event: event.round), maxlen=MOST_TOLD)
         for t in sorted({event.round for event in self.events}):
             there = (entry for entry in self._plan.entries if _lasts(entry, self._plan.rules, t))
@@ -157,9 +157,9 @@ class Happenings:
         return Force(round_, self._plan.version, faults, tuple(sorted(self._plan.disabled)))
 
     def _tell(self, moment: int, kind: str, text: str, agents: tuple[int, ...] | None = None) -> None:
-        self._add(Event(self.round, self.seconds(moment), kind, text, agents))
+        self._add(Happening(self.round, self.seconds(moment), kind, text, agents))
 
-    def _add(self, event: Event) -> None:
+    def _add(self, event: Happening) -> None:
         self.events.append(event)
         self.count += 1
 

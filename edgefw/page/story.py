@@ -173,15 +173,15 @@ class Story:
         )
         return Columns(first, *(column[first:] for column in found))
 
-    def first_changed(self, since: Mark) -> int:
+    def first_changed(self, since: Bookmark) -> int:
         """Return the first point that is another one than at a mark."""
         if since.compared != self._compared:
             return 0
         return min(self._curves.first_changed(since.curves), self._curves.count(self.rounds))
 
-    def mark(self) -> Mark:
+    def mark(self) -> Bookmark:
         """Return how far the story is."""
-        return Mark(self._curves.version, self._compared, self.happenings.count)
+        return Bookmark(self._curves.version, self._compared, self.happenings.count)
 
     def _fixed_at(self, rounds: NDArray[np.int64]) -> Values:
         if self._fixed is None:
@@ -236,7 +236,7 @@ class Story:
             self._curves.note("requested", t, entry.agent, max((due - accepted.moment) / SECOND, 0.0))
 
 
-class Mark(NamedTuple):
+class Bookmark(NamedTuple):
     """How far a story was."""
 
     curves: int = -1

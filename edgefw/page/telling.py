@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgefw.page.story import Mark
+from edgefw.page.story import Bookmark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,12 +69,12 @@ class Teller:
         }
         return f"{self._name} {' '.join(map(str, story.mark()))}", json.dumps(told, allow_nan=False).encode()
 
-    def _mark(self, since: str | None) -> Mark:
+    def _mark(self, since: str | None) -> Bookmark:
         name, *numbers = (since or "").split(" ")
         whole = all(number.isdecimal() and len(number) < 19 for number in numbers)
-        if name != self._name or len(numbers) != len(Mark._fields) or not whole:
-            return Mark()
-        return Mark(*map(int, numbers))
+        if name != self._name or len(numbers) != len(Bookmark._fields) or not whole:
+            return Bookmark()
+        return Bookmark(*map(int, numbers))
 
     def _shown(self, name: str, values: Values) -> Values:
         """Return the columns of groups, (points, groups)."""

@@ -30,7 +30,7 @@ _DELIMITERS = ",;\t"
 
 
 @dataclass(frozen=True)
-class Table:
+class FileContents:
     """What a file holds: features (N, m) as they come, targets (N,) as numbers or texts."""
 
     features: NDArray[Any]
@@ -106,7 +106,7 @@ def _stored(path: Path) -> Any:
         raise DataError(f"data.source: cannot read {path}: it is no file of numpy's, or of objects") from None
 
 
-def _npz(path: Path, target: str | None) -> Table:
+def _npz(path: Path, target: str | None) -> FileContents:
     with _stored(path) as stored:
         names = list(stored.files)
         features = next((name for name in _FEATURES if name in names and name != target), None)
@@ -118,18 +118,18 @@ def _npz(path: Path, target: str | None) -> Table:
                 f"data.source: {path} has the arrays {', '.join(names)}, none for {missing}: "
                 f"call one {' or '.join(choices)}"
             )
-        return Table(stored[features], stored[labels])
+        return FileContents(stored[features], stored[labels])
 
 
-def _npy(path: Path, target: str | None) -> Table:
+def _npy(path: Path, target: str | None) -> FileContents:
     whole = _stored(path)
     if whole.ndim != 2 or whole.shape[1] < 2:
         raise DataError(f"data.source: {path} has shape {whole.shape}: use (N, m + 1), the target a column")
     place = _column(path, target, [str(number) for number in range(whole.shape[1])])
-    return Table(np.delete(whole, place, axis=1), whole[:, place])
+    return FileContents(np.delete(whole, place, axis=1), whole[:, place])
 
 
-def _csv(path: Path, target: str | None) -> Table:
+def _csv(path: Path, target: str | None) -> FileContents:
     with path.open(encoding="utf-8-sig", newline="") as file:
         delimiter = max(_DELIMITERS, key=file.readline().count)
         file.seek(0)
@@ -156,10 +156,10 @@ def _csv(path: Path, target: str | None) -> Table:
     features = np.array([_without(row, place) for row in rows], dtype=np.float64)
     texts = [row[place].strip() for row in rows]
     are_numbers = all(_is_number(text) for text in texts)
-    return Table(features, np.array(texts, dtype=np.float64) if are_numbers else np.array(texts))
+    return FileContents(features, np.array(texts, dtype=np.float64) if are_numbers else np.array(texts))
 
 
-def _parquet(path: Path, target: str | None) -> Table:
+def _parquet(path: Path, target: str | None) -> FileContents:
     try:
         from pyarrow import ArrowException, parquet  # noqa: PLC0415 - an extra, and heavy
     except ModuleNotFoundError:
@@ -174,10 +174,10 @@ def _parquet(path: Path, target: str | None) -> Table:
     columns = [column.to_numpy() for column in table.columns]
     features = np.stack(_without(columns, place), axis=1)
     targets = columns[place]
-    return Table(features, targets if targets.dtype.kind in "fiub" else targets.astype(str))
+    return FileContents(features, targets if targets.dtype.kind in "fiub" else targets.astype(str))
 
 
-_READERS: dict[str, Callable[[Path, str | None], Table]] = {
+_READERS: dict[str, Callable[[Path, str | None], FileContents]] = {
     ".npz": _npz,
     ".npy": _npy,
     ".csv": _csv,

@@ -66,7 +66,7 @@ class Replay:
         return [self._unused.pop((row.agent, s)) for s in row.arrivals]
 
 
-class Comparison:
+class PlayComparison:
     """Rows as they were recorded against rows as they should have been."""
 
     def __init__(self, n: int) -> None:

@@ -12,7 +12,7 @@ from edgefw.records import environment
 from edgefw.scenario.extensions import origins, origins_from_json
 from edgefw.verification.arrivals import check_arrivals
 from edgefw.verification.payloads import Payloads
-from edgefw.verification.replay import TOLERANCE, Comparison, Progress, Replay, check_whole
+from edgefw.verification.replay import TOLERANCE, PlayComparison, Progress, Replay, check_whole
 from edgefw.verification.summary import check_summary
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def refused(path: Path, why: str) -> str:
 
 def verify(recorded: Recorded, progress: Progress | None = None) -> Verdict:
     """Check a run in all ways there are."""
-    comparison = Comparison(recorded.setup.n)
+    comparison = PlayComparison(recorded.setup.n)
     wrong: str | None = None
     unchecked: tuple[str, ...] = ()
     other_build: str | None = None
@@ -108,7 +108,7 @@ def verify(recorded: Recorded, progress: Progress | None = None) -> Verdict:
     )
 
 
-def _replay(recorded: Recorded, comparison: Comparison, progress: Progress | None) -> None:
+def _replay(recorded: Recorded, comparison: PlayComparison, progress: Progress | None) -> None:
     payloads = Payloads(recorded.account)
     replay = Replay(recorded.setup, payloads.observed)
     for rows in recorded.rounds:

@@ -15,7 +15,7 @@ from edgefw.http.endpoint import service_routes
 from edgefw.http.guard import Guard
 from edgefw.http.server import HttpServer
 from edgefw.local.board import AGENT_NAMES, BROKER_NAMES, OBSERVER_NAMES, Board
-from edgefw.local.liveview import Room, draw, headline
+from edgefw.local.liveview import Screen, draw, headline
 from edgefw.local.ports import loopback_places
 from edgefw.local.scrape import Sample, parse, scrape
 from edgefw.services.config import Place
@@ -26,7 +26,7 @@ def _board(agents: int = 2, clock: str = "wall") -> Board:
     return Board("small", 40, clock, agents)
 
 
-def _drawn(board: Board, room: Room = Room(80, 50)) -> str:  # noqa: B008 - it does not change
+def _drawn(board: Board, room: Screen = Screen(80, 50)) -> str:  # noqa: B008 - it does not change
     console = Console(file=io.StringIO(), width=room.width)
     console.print(draw(board, "running", "1:05", room))
     text = console.file.getvalue()  # type: ignore[attr-defined]
@@ -118,9 +118,9 @@ def test_the_table_fits_into_eighty_columns() -> None:
     assert "…" not in text
 
 
-@pytest.mark.parametrize("room", [Room(80, 24), Room(60, 24), Room(40, 20), Room(120, 60)])
+@pytest.mark.parametrize("room", [Screen(80, 24), Screen(60, 24), Screen(40, 20), Screen(120, 60)])
 @pytest.mark.parametrize("agents", [2, 40, 1000])
-def test_the_table_fits_any_terminal_with_its_last_line(agents: int, room: Room) -> None:
+def test_the_table_fits_any_terminal_with_its_last_line(agents: int, room: Screen) -> None:
     board = _board(agents=agents)
     board.take(_network(round=3, loss=2.0, regret=9.0, comparator_rounds=2, comparator_gap=0.5))
     for i in range(agents):

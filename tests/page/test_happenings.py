@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from edgefw.core.account import Entry, Kind
-from edgefw.page.happenings import MOST_TOLD, Event, Happenings
+from edgefw.page.happenings import MOST_TOLD, Happening, Happenings
 from edgefw.scenario.model import Scenario
 
 NS = 10**9
@@ -32,7 +32,7 @@ def accepted(at: float, agent: int, t: int) -> Entry:
     return Entry(round(at * NS), Kind.ACCEPTED, agent, t, 1)
 
 
-def told(found: Happenings, *entries: Entry) -> list[Event]:
+def told(found: Happenings, *entries: Entry) -> list[Happening]:
     for entry in entries:
         found.take(entry)
     return list(found.events)
@@ -44,10 +44,10 @@ def test_a_change_of_the_plan_is_told_with_its_round_and_time() -> None:
     slow, late = {"agent": 1, "fault": SLOW}, {"fault": SLOW, "name": "late"}
     events = told(found, *start, plan(3.25, 2, slow), plan(4, 3, slow, late), plan(5, 4, late, disabled=(2,)))
     assert events == [
-        Event(2, 1.25, "plan", "agent 1: latency 750ms is set", (1,)),
-        Event(2, 2.0, "plan", "all agents: latency 750ms is set", None),
-        Event(2, 3.0, "plan", "agent 1: latency 750ms is removed", (1,)),
-        Event(2, 3.0, "plan", "agent 2: cut off: all feedback is held", (2,)),
+        Happening(2, 1.25, "plan", "agent 1: latency 750ms is set", (1,)),
+        Happening(2, 2.0, "plan", "all agents: latency 750ms is set", None),
+        Happening(2, 3.0, "plan", "agent 1: latency 750ms is removed", (1,)),
+        Happening(2, 3.0, "plan", "agent 2: cut off: all feedback is held", (2,)),
     ]
     assert [(force.round, force.version) for force in found.forces] == [(0, 1), (2, 2), (2, 3), (2, 4)]
     assert found.forces[-1].faults == ((None, "latency 750ms"),)

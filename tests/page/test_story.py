@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from edgefw.core.account import Entry, Kind
 from edgefw.delays.book import ArrivalBook, total_delay
 from edgefw.page.folder import read_scenario, read_story
-from edgefw.page.story import Mark, Story
+from edgefw.page.story import Bookmark, Story
 from edgefw.records import RunDatabase
 from edgefw.scenario.model import Scenario
 from edgefw.simulator import arrived
@@ -95,7 +95,7 @@ def test_who_follows_a_story_has_all_of_it(table: NDArray[np.int64], before: int
     assert first <= len(known.rounds)
     news = followed.columns(first)
     np.testing.assert_array_equal(np.concatenate([known.loss[:first], news.loss]), followed.columns().loss)
-    assert followed.first_changed(Mark()) == 0
+    assert followed.first_changed(Bookmark()) == 0
 
 
 def test_a_fixed_point_that_comes_changes_everything() -> None:

@@ -18,7 +18,7 @@ MOST_LISTENERS = 64
 MOST_WAITING = 1024  # events that one listener may be behind
 
 
-class Event:
+class BrokerEvent:
     """Something that happened; made into text once, and only for somebody."""
 
     def __init__(self, number: int | None, kind: str, data: dict[str, Any]) -> None:
@@ -40,7 +40,7 @@ class Listener:
     def __init__(self, hub: Events, kinds: frozenset[str], client: str) -> None:
         self._hub, self._kinds, self.client = hub, kinds, client
         self._over = False
-        self._waiting: deque[Event] = deque()
+        self._waiting: deque[BrokerEvent] = deque()
         self._lost = 0
         self._awake = asyncio.Event()
 
@@ -53,7 +53,7 @@ class Listener:
         """Listen no longer."""
         self._hub.leave(self)
 
-    def offer(self, event: Event) -> None:
+    def offer(self, event: BrokerEvent) -> None:
         """Take note of an event, if it is of a kind that is listened to."""
         if event.kind not in self._kinds:
             return
@@ -69,7 +69,7 @@ class Listener:
         self._waiting.clear()
         self._awake.set()
 
-    async def take(self, patience: float) -> list[Event] | None:
+    async def take(self, patience: float) -> list[BrokerEvent] | None:
         """Return what has happened since; nothing if that takes too long; None once it is over."""
         if not self._waiting and not self._over:
             self._awake.clear()
@@ -80,11 +80,11 @@ class Listener:
                 return []
         return None if self._over else self._all()
 
-    def _all(self) -> list[Event]:
+    def _all(self) -> list[BrokerEvent]:
         events = list(self._waiting)
         self._waiting.clear()
         if self._lost:
-            events.insert(0, Event(None, "lost", {"count": self._lost}))
+            events.insert(0, BrokerEvent(None, "lost", {"count": self._lost}))
             self._lost = 0
         return events
 
@@ -101,7 +101,7 @@ class Events:
         """Tell everyone who listens; next to nothing if nobody does."""
         self._number += 1
         if self.listeners:
-            event = Event(self._number, kind, data)
+            event = BrokerEvent(self._number, kind, data)
             for listener in self.listeners:
                 listener.offer(event)
 

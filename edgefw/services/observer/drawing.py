@@ -25,7 +25,7 @@ DRAW = "draw"
 NICE = 10  # rounds come first
 
 
-class Drawing:
+class PageDrawer:
     """Draws the page of the scenario in a file, and plays it without delays as far as it is asked to."""
 
     def __init__(self, scenario_path: str) -> None:
@@ -63,7 +63,7 @@ def main(scenario_path: str) -> None:
     """Be the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the observer
     os.nice(NICE)
-    be_helper(lambda *_: Drawing(scenario_path))
+    be_helper(lambda *_: PageDrawer(scenario_path))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from edgefw.page.story import Story
 from edgefw.page.telling import Teller
 from edgefw.records import DATABASE
 from edgefw.services.observer.attendance import name
-from edgefw.services.observer.drawing import DRAW, Drawing
+from edgefw.services.observer.drawing import DRAW, PageDrawer
 from edgefw.services.observer.forwarding import Forward
 from edgefw.services.observer.watch import OVERDUE
 from edgefw.transport.race import end_all
@@ -76,7 +76,7 @@ class LivePage:
         path = str(self._folder.scenario_path)
         command = (sys.executable, "-m", "edgefw.services.observer.drawing", path)
         try:
-            self._helper = await self._machine.helper(command, lambda *_: Drawing(path), LONGEST)
+            self._helper = await self._machine.helper(command, lambda *_: PageDrawer(path), LONGEST)
         except OSError as error:
             log.warning("the page has no figures: their helper cannot be started: %s", error)
 

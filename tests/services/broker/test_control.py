@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from told_clock import Clock
 
     from edgefw.delays.plan import Moment, Plan
-    from edgefw.services.broker.events import Event
+    from edgefw.services.broker.events import BrokerEvent
     from edgefw.services.broker.steering import LinkState
 
     Edit = Callable[[Plan, Moment], Plan]
@@ -202,7 +202,7 @@ def test_changes_and_releases_are_told_to_who_listens(clock: Clock) -> None:
         async with broker(scenario()) as client, client.control.events.subscribe() as listener:
             await client.control.apply("add", adding("a", type="latency", latency="50ms"))
             await client.submit(1)
-            told: list[Event] = await listener.take(1.0) or []
+            told: list[BrokerEvent] = await listener.take(1.0) or []
             clock.advance(0.051)
             told += await listener.take(1.0) or []
             assert [(event.kind, event.data) for event in told] == [

@@ -90,7 +90,7 @@ def test_a_closed_hub_ends_its_listeners() -> None:
 
 
 def test_an_event_is_text_that_json_readers_understand() -> None:
-    event = events.Event(7, "release", {"agent": 3, "delays": (1.5, float("inf")), "name": "a\nb"})
+    event = events.BrokerEvent(7, "release", {"agent": 3, "delays": (1.5, float("inf")), "name": "a\nb"})
     head, kind, data, *rest = event.text.decode().split("\n")
     assert (head, kind, rest) == ("id: 7", "event: release", ["", ""])
     told = json.loads(data.removeprefix("data: "))
