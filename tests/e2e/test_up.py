@@ -46,7 +46,7 @@ LONG = {
 }
 
 
-def _metrics(address: str) -> str:
+def _get(address: str) -> str:
     with urllib.request.urlopen(address, timeout=10) as answer:  # noqa: S310 - of our own making
         text: str = answer.read().decode()
     return text
@@ -138,6 +138,14 @@ def stayed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulated]:
 
 
 @pytest.mark.alone  # as what measures with the same run
+def test_the_page_is_where_it_is_said_to_be_and_reaches_the_broker(stayed: Emulated) -> None:
+    url = stayed.err().partition("live page: ")[2].split()[0]
+    assert "<title>edgefw</title>" in _get(url)
+    link = json.loads(_get(f"{url}admin/links/2"))
+    assert [fault["attributes"] for fault in link["faults"]] == [{"latency": "500ms"}]
+
+
+@pytest.mark.alone  # likewise
 @pytest.mark.slow
 def test_the_status_of_a_run_of_processes_is_that_of_each(stayed: Emulated) -> None:
     found = [
@@ -152,7 +160,7 @@ def test_the_status_of_a_run_of_processes_is_that_of_each(stayed: Emulated) -> N
 @pytest.mark.alone  # it measures how late feedback is
 @pytest.mark.slow
 def test_delays_by_the_wall_clock_are_what_was_asked_for(stayed: Emulated) -> None:
-    numbers = {name: _metrics(address) for name, address in _addresses(stayed).items()}
+    numbers = {name: _get(address) for name, address in _addresses(stayed).items()}
     assert set(numbers) == {"broker", "observer", *(f"agent-{i}" for i in range(8))}
     duration = {i: _metric(numbers[f"agent-{i}"], "edgefw_agent_feedback_delay_rounds") for i in range(8)}
     assert duration.pop(2) == pytest.approx(3, abs=1)

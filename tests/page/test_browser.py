@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
 import page_client
 import page_server
 import pytest
 import recorded_run
-from browser import Visit, chromium, visiting
-from emulated import Emulated
-from together import living_together
+from browser import Chromium, Visit, opened
+from together import Living, living_together
 from waiting import until
 
 from edgefw.commands.view import make_app
@@ -20,6 +20,7 @@ from edgefw.page.prepare import prepared_line
 from edgefw.records import RunDatabase
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from edgefw.page.app import PageApp
@@ -30,24 +31,30 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 LIVE = {
     "network.agents": 8,
     "network.topology": "cycle",
+    "data.features": 20,
     "clock": "wall",
     "pace": "200ms",
-    "algorithm.horizon": 5000,
+    "algorithm.horizon": 1000,
     "algorithm.sub_iterations": 2,
-    "algorithm.stop_after": 5000,
+    "algorithm.stop_after": 1000,
 }
-
 HUNDRED = {
+    **LIVE,
     "network.agents": 100,
     "network.topology": "grid",
     "data.samples": 1000,
     "problem.batch": 1,
-    "clock": "wall",
-    "pace": "500ms",
-    "algorithm.horizon": 5000,
-    "algorithm.sub_iterations": 2,
-    "algorithm.stop_after": 5000,
+    "pace": "1s",
+    "algorithm.horizon": 200,
+    "algorithm.stop_after": 200,
+    "algorithm.sub_iterations": 1,
 }
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chromium]:
+    with opened() as running:
+        yield running
 
 
 def drawn(story: Story, topology: str) -> PageApp:
@@ -63,53 +70,67 @@ def look(visit: Visit) -> None:
     assert visit.value("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def test_a_run_under_way_is_shown_and_its_delays_are_changed_by_clicking(tmp_path: Path) -> None:
-    chromium()
-    run = Emulated(tmp_path, "--headless", fields=LIVE)
-    try:
-        until(lambda: "live page: http" in run.err())
-        url = run.err().partition("live page: ")[2].split()[0]
-        with visiting(url) as visit:
-            visit.wait("run.story.points > 5")
-            assert visit.page.locator(".node").count() == 8
-            before = visit.value("run.story.rounds.at(-1)")
-            visit.wait(f"run.story.rounds.at(-1) > {before} + 3")  # curves move
-            _set_latency(visit, agent=2, latency="2s")
-            link = httpx.get(f"{url}admin/links/2").json()
-            assert [fault["attributes"]["latency"] for fault in link["faults"]] == ["2s"]
-            visit.wait("run.story.known('observed', 2, run.story.points - 1) >= 2")  # it shows
-            told = "agent 2: latency 2s is set, by edgefw-page (127.0.0.1) at 127.0.0.1"
-            visit.wait(f"run.story.events.some((event) => event.text === '{told}')")
-            lines = "run.charts.lines.find(([name]) => name === 'observed')[1].data.ys[2].at(-1)"
-            visit.wait(f"{lines} >= 2")
-            cost = "run.charts.lines.find(([name]) => name === 'cost')[1].data.ys[2]"
-            visit.wait(f"{cost}.some((value) => Math.abs(value) > 1e-3)")  # beside a run without it
-            assert visit.page.locator(".node").nth(2).get_attribute("aria-label").endswith("latency 2s")  # type: ignore[union-attr]
-            _black_out_and_clear(visit)
-            look(visit)
-    finally:
-        run.close()
+@contextmanager
+def followed(browser: Chromium, path: Path, fields: dict[str, Any], theme: str) -> Iterator[Following]:
+    """Let the real services run while the block looks at their page."""
+    with living_together(path, fields) as living:
+        until(lambda: answers(living.url))
+        with browser.visiting(living.url, theme=theme) as visit:
+            visit.wait("run.story.points > 2")
+            yield Following(living, visit)
+
+
+class Following(NamedTuple):
+    living: Living
+    visit: Visit
+
+    def latencies(self, agent: int) -> list[str]:
+        """Ask the broker which latencies are set on a link."""
+        link = httpx.get(f"{self.living.url}admin/links/{agent}").json()
+        return [fault["attributes"]["latency"] for fault in link["faults"]]
+
+
+def test_a_run_under_way_is_shown_and_its_delays_are_changed_by_clicking(
+    browser: Chromium, tmp_path: Path
+) -> None:
+    with followed(browser, tmp_path / "run", LIVE, "light") as run:
+        visit = run.visit
+        assert visit.page.locator(".node").count() == 8
+        before = visit.value("run.story.rounds.at(-1)")
+        visit.wait(f"run.story.rounds.at(-1) > {before} + 3")  # curves move
+        _set_latency(visit, agent=2, latency="1s")
+        assert run.latencies(2) == ["1s"]
+        told = "agent 2: latency 1s is set, by edgefw-page (127.0.0.1) at 127.0.0.1"
+        visit.wait(f"run.story.events.some((event) => event.text === '{told}')")
+        visit.wait(f"{curves('observed')}[2].at(-1) >= 1")  # it shows
+        visit.wait(f"{curves('cost')}[2].some((value) => Math.abs(value) > 1e-3)")  # beside one without it
+        assert visit.page.locator(".node").nth(2).get_attribute("aria-label").endswith("latency 1s")  # type: ignore[union-attr]
+        _black_out_and_clear(visit)
+        look(visit)
 
 
 def test_among_a_hundred_agents_a_delay_set_by_clicking_reaches_the_broker_and_its_curve(
-    tmp_path: Path,
+    browser: Chromium, tmp_path: Path
 ) -> None:
-    chromium()
-    with living_together(tmp_path / "run", HUNDRED) as living:
-        until(lambda: answers(living.url))
-        with visiting(living.url) as visit:
-            visit.wait("run.story.points > 3")
-            assert visit.page.locator(".node").count() == 100
-            _set_latency(visit, agent=57, latency="2s")
-            link = httpx.get(f"{living.url}admin/links/57").json()
-            assert [fault["attributes"]["latency"] for fault in link["faults"]] == ["2s"]
-            lines = "run.charts.lines.find(([name]) => name === 'observed')[1].data.ys"
-            visit.wait(f"{lines}[57].at(-1) >= 2")
-            assert visit.value(f"{lines}.length") == 100  # nobody is left out
-            assert visit.value(f"{lines}.filter((curve) => curve.at(-1) >= 2).length") == 1
-            look(visit)
-    plans = [entry for entry in living.folder.account() if entry.kind is Kind.PLAN]
-    assert [entry.what for entry in plans[1:]] == ["agent 57: latency 2s is set"]
+    with followed(browser, tmp_path / "run", HUNDRED, "dark") as run:
+        visit = run.visit
+        assert visit.page.locator(".node").count() == 100
+        assert visit.page.locator("#table tbody tr").count() == 100
+        _set_latency(visit, agent=57, latency="1s")
+        assert run.latencies(57) == ["1s"]
+        observed = curves("observed")
+        visit.wait(f"{observed}[57].at(-1) >= 1")
+        assert visit.value(f"{observed}.length") == 100  # nobody is left out
+        assert visit.value(f"{observed}.filter((curve) => curve.at(-1) >= 1).length") == 1
+        look(visit)
+        assert visit.faults() == []
+    plans = [entry for entry in run.living.folder.account() if entry.kind is Kind.PLAN]
+    assert [entry.what for entry in plans[1:]] == ["agent 57: latency 1s is set"]
+
+
+def curves(name: str) -> str:
+    """Return what the lines of a figure are, in JavaScript."""
+    return f"run.charts.lines.find(([name]) => name === '{name}')[1].data.ys"
 
 
 def answers(url: str) -> bool:
@@ -137,26 +158,31 @@ def _black_out_and_clear(visit: Visit) -> None:
     visit.wait("run.story.forces.at(-1).faults.length === 0")
 
 
-@pytest.mark.parametrize(("agents", "shown"), [(100, 100), (300, 60)])
-def test_many_agents_are_shown_and_move(agents: int, shown: int) -> None:
-    chromium()
-    story = page_client.story(agents, 30)
-    with page_server.serving(drawn(story, "grid")) as served, visiting(served.url, theme="dark") as visit:
+def test_beyond_two_hundred_agents_groups_are_shown_and_move(browser: Chromium) -> None:
+    story = page_client.story(300, 30)
+    app = drawn(story, "grid")
+    with page_server.serving(app) as served, browser.visiting(served.url) as visit:
         visit.wait("run.story.points === 30")
-        assert visit.page.locator(".node").count() == shown
-        assert visit.value("run.charts.lines.find(([name]) => name === 'loss')[1].data.ys.length") == shown
+        assert visit.page.locator(".node").count() == 60
+        assert visit.value(f"{curves('loss')}.length") == 60
         served.call(page_client.go_on, story, 5)
-        visit.wait("run.charts.lines.find(([name]) => name === 'loss')[1].data.ys[7].length === 35")
-        assert visit.page.locator("#table tbody tr").count() == shown
+        visit.wait(f"{curves('loss')}[7].length === 35")
+        assert visit.page.locator("#table tbody tr").count() == 60
         look(visit)
         assert visit.faults() == []
 
 
+@pytest.fixture(scope="module")
+def eight() -> Iterator[page_server.Served]:
+    with page_server.serving(drawn(page_client.story(8, 30), "cycle")) as served:
+        yield served
+
+
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (400, "dark")])
-def test_it_can_be_used_by_keyboard_and_read_aloud(width: int, theme: str) -> None:
-    chromium()
-    app = drawn(page_client.story(8, 30), "cycle")
-    with page_server.serving(app) as served, visiting(served.url, width=width, theme=theme) as visit:
+def test_it_can_be_used_by_keyboard_and_read_aloud(
+    browser: Chromium, eight: page_server.Served, width: int, theme: str
+) -> None:
+    with browser.visiting(eight.url, width=width, theme=theme) as visit:
         visit.wait("run.story.points === 30")
         page = visit.page
         assert visit.value("document.documentElement.dataset.theme") == theme
@@ -181,9 +207,9 @@ def finished(path: Path) -> RunFolder:
     return folder
 
 
-def test_a_finished_run_is_looked_at_round_by_round(tmp_path: Path) -> None:
-    chromium()
-    with page_server.serving(make_app(finished(tmp_path))) as served, visiting(served.url) as visit:
+def test_a_finished_run_is_looked_at_round_by_round(browser: Chromium, tmp_path: Path) -> None:
+    app = make_app(finished(tmp_path))
+    with page_server.serving(app) as served, browser.visiting(served.url) as visit:
         page = visit.page
         visit.wait("run.story.points === 12")
         last: Any = page.locator("#tile-regret").inner_text()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import recorded_run
-from browser import visiting
+from browser import opened
 
 import edgefw
 from edgefw.cli import main
@@ -152,13 +152,14 @@ def test_a_simulated_run_has_no_plays_to_verify(page: Path) -> None:
     assert "a simulated run is a function of its scenario: simulate it again" in _words(page)
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (400, "dark")])
-def test_a_browser_shows_it_to_everybody_and_asks_nobody(page: Path, width: int, theme: str) -> None:
-    with visiting(page.as_uri(), width=width, theme=theme, ready="figure svg") as visit:
-        assert visit.page.locator("figure svg").count() == 7
-        assert visit.page.evaluate("() => document.documentElement.scrollWidth") <= width
-        assert visit.faults() == []
-        assert (visit.complaints, visit.foreign) == ([], set())
+def test_a_browser_shows_it_to_everybody_and_asks_nobody(page: Path) -> None:
+    with opened() as browser:
+        for width, theme in ((1280, "light"), (400, "dark")):
+            with browser.visiting(page.as_uri(), width=width, theme=theme, ready="figure svg") as visit:
+                assert visit.page.locator("figure svg").count() == 7
+                assert visit.page.evaluate("() => document.documentElement.scrollWidth") <= width
+                assert visit.faults() == []
+                assert (visit.complaints, visit.foreign) == ([], set())
 
 
 def test_a_true_record_is_verified_and_a_forged_one_is_said_to_be_none(tmp_path: Path) -> None:

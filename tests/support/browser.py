@@ -17,7 +17,7 @@ from waiting import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 REQUIRED = "EDGEFW_REQUIRE_BROWSER"  # set where one is expected: then its absence fails a test
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -76,17 +76,32 @@ class Visit:
         ]
 
 
-@contextmanager
-def visiting(
-    url: str, *, width: int = 1280, theme: str = "light", ready: str = "html[data-ready]"
-) -> Iterator[Visit]:
-    """Look at a page when it has what is called `ready`."""
-    program = chromium()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=OPTIONS)
+class Chromium:
+    """A browser that runs; every visit is one of somebody new."""
+
+    def __init__(self, running: Browser) -> None:
+        self._running = running
+
+    @contextmanager
+    def visiting(
+        self, url: str, *, width: int = 1280, theme: str = "light", ready: str = "html[data-ready]"
+    ) -> Iterator[Visit]:
+        """Look at a page when it has what is called `ready`."""
         scheme: Any = theme
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        context = self._running.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
         try:
             yield Visit(context.new_page(), url, ready)
         finally:
-            browser.close()
+            context.close()
+
+
+@contextmanager
+def opened() -> Iterator[Chromium]:
+    """Start a browser, which takes seconds: share it. Meanwhile no event loop can be run in this thread."""
+    program = chromium()
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=program, args=OPTIONS)
+        try:
+            yield Chromium(running)
+        finally:
+            running.close()

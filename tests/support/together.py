@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from emulated import SMALL
+from idle_clock import IdleLoop
 from threadpoolctl import threadpool_limits
 from waiting import PATIENCE
 
@@ -20,7 +21,7 @@ from edgefw.local.folder import prepare
 from edgefw.local.ports import loopback_places
 from edgefw.scenario.load import load
 from edgefw.scenario.setup import resolve
-from edgefw.services.machine import REAL, InlineMachine
+from edgefw.services.machine import InlineMachine
 from edgefw.transport.memory import MemoryNetwork
 from edgefw.virtual.together import Together, memory_places
 
@@ -75,17 +76,20 @@ class Living:
 
 @contextmanager
 def living_together(path: Path, fields: Mapping[str, object]) -> Iterator[Living]:
-    """Run a scenario while the block runs, with its page and its broker's admin endpoint on real sockets."""
+    """Run a scenario while the block runs, with its page and its broker's admin endpoint on real sockets.
+
+    Time passes only while all services wait: they keep their pace on however slow a machine.
+    """
     changes = [f"{key}={value}" for key, value in {**SMALL, **fields}.items()]
     setup = resolve(load("default", changes))
-    folder, loop = prepare(setup, path), asyncio.new_event_loop()
-    with loopback_places(setup.n) as places, ThreadPoolExecutor(1) as thread:
-        # Threads and processes are real: the search for a fixed point holds nobody up.
-        together = Together(folder, places, REAL, folder.path.with_name("journal.sqlite"), _PagesOnSockets())
-        over = thread.submit(loop.run_until_complete, asyncio.wait_for(together.serve(), 4 * PATIENCE))
+    folder, loop = prepare(setup, path), IdleLoop()
+    journal = folder.path.with_name("journal.sqlite")
+    with loopback_places(setup.n) as places, ThreadPoolExecutor(1) as thread, threadpool_limits(1):
+        together = Together(folder, places, loop.machine(), journal, _PagesOnSockets())
+        over = thread.submit(loop.run_until_complete, together.serve())
         try:
             yield Living(f"http://127.0.0.1:{places.observer.metrics_port}/", folder)
         finally:
             loop.call_soon_threadsafe(together.stop.set)
-            over.result()
+            over.result(4 * PATIENCE)
             loop.close()
