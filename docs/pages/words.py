@@ -36,6 +36,8 @@ def words(schema: dict[str, Any]) -> list[str]:
 
 
 def _items(schema: dict[str, Any]) -> list[str]:
+    if "$ref" in schema:
+        return ["mappings"]
     return ["pairs of agents"] if "prefixItems" in schema else words(schema)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -126,12 +126,15 @@ def _fields(loc: Location, root: Root) -> list[str]:
             model = TYPES[str(part)]
         elif part == "[draw]":
             model = Draw
-        elif model is not None:
+        elif model is not None and isinstance(part, str):  # a number is a place in a list of one section
             model = _section(model, part)
     return [] if model is None else list(model.model_fields)
 
 
-def _section(model: type[BaseModel], name: int | str) -> Root:
-    field = model.model_fields.get(str(name))
+def _section(model: type[BaseModel], name: str) -> Root:
+    """Return the model of a field that has fields of its own, or whose values in a list have."""
+    field = model.model_fields.get(name)
     annotation = None if field is None else field.annotation
+    if get_origin(annotation) is list:
+        (annotation,) = get_args(annotation)
     return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None

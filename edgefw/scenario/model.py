@@ -22,6 +22,7 @@ from edgefw.problem.graph import TOPOLOGIES
 from edgefw.problem.loss import LOSSES
 from edgefw.problem.partition import KINDS as PARTITIONS
 from edgefw.problem.scaling import WAYS as SCALINGS
+from edgefw.scenario.devices import Devices
 from edgefw.scenario.pace import Pace
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ _LATER = {  # fields that digests of older scenarios do not know
     "algorithm": ("delay_bound", "params"),
     "problem": ("loss_params", "set_params"),
     "data": ("order", "target", "targets", "scale", "scaling", "features", "classes", "noise", "params"),
+    "devices": ("compute", "others"),
 }
 _LARGEST = 1e9  # of a radius or a rate: float32 still holds sums of their products
 
@@ -410,6 +412,7 @@ class Scenario(Strict):
         description="Faults that begin later: each says when with `at`, a round or a time.",
         examples=[[{"type": "blackout", "agents": "all", "at": "60s", "duration": "10s"}]],
     )
+    devices: Devices = Devices()
     peers: Peers = Peers()
     limits: Limits = Limits()
     resume: Literal["anew", "continue"] = Field(
@@ -437,7 +440,8 @@ class Scenario(Strict):
         for section, later in _LATER.items():  # as in scenarios that were written before they were there
             model = getattr(self, section)
             usual = type(model)()
-            left_out[section] = {name for name in later if getattr(model, name) == getattr(usual, name)}
+            same = {name for name in later if getattr(model, name) == getattr(usual, name)}
+            left_out[section] = same if same < type(model).model_fields.keys() else True
         content = self.model_dump(mode="json", exclude=left_out)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -445,6 +449,7 @@ class Scenario(Strict):
     def _consistent(self) -> Scenario:
         try:
             self._check_algorithm()
+            self.devices.check(self.network.agents)
             _check_names(self.delays, self.events)
             check_values(sum(len(trace_of(fault)) for fault in self.faults))
             for place, faults in (("delays", self.delays), ("events", self.events)):

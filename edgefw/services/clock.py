@@ -12,6 +12,8 @@ from time import monotonic
 
 import uvloop
 
+EXACT = 1e-9  # seconds: a virtual clock counts in these, and a timer is due when it is that near
+
 
 class PreciseLoop(uvloop.Loop):
     """uvloop, with the system's own monotonic clock; its timers still count milliseconds."""
@@ -31,6 +33,13 @@ def loop_time() -> float:
 def timer_grain() -> float:
     """Return the seconds that timers of the loop that is running are counted in; 0 if they are exact."""
     return getattr(asyncio.get_running_loop(), "timer_grain", 0.0)
+
+
+async def reached(moment: float) -> None:
+    """Wait until the loop's time is `moment`, which it then is: a timer that is early is set again."""
+    grain = timer_grain()
+    while (left := moment - loop_time()) > EXACT:  # noqa: ASYNC110 - time tells nobody that it has come
+        await asyncio.sleep(max(left, grain))
 
 
 def completed() -> asyncio.Future[None]:

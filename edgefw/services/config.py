@@ -54,6 +54,7 @@ class AgentConfig:
     peers: Mapping[int, str]  # neighbour -> address
     broker: str
     loss_params: Mapping[str, Any] = field(default_factory=dict)
+    compute: float = 0.0  # seconds that it computes at least in every exchange
 
     def to_json(self) -> str:
         """Return the configuration as text."""

@@ -17,7 +17,7 @@ from edgefw.problem.loss import make_loss
 from edgefw.problem.stream import Stream
 from edgefw.services.agent.inbox import Inbox
 from edgefw.services.agent.neighbours import Neighbours
-from edgefw.services.clock import loop_time
+from edgefw.services.clock import loop_time, reached
 from edgefw.services.config import AgentConfig, Place, unpack_shard
 from edgefw.services.runtime import Server, Stop, answering, run_service, unless
 from edgefw.telemetry.metrics import AgentMetrics, new_registry
@@ -166,7 +166,11 @@ class AgentService:
         self._show_delays(t - 1, arrivals)
         step: Frame | Play = self._core.start_sweep(t, arrivals)
         while isinstance(step, Frame):
-            step = self._core.advance(await self._neighbours.exchange(step))
+            frames = await self._neighbours.exchange(step)
+            begin = loop_time()
+            step = self._core.advance(frames)
+            if self._config.compute:
+                await reached(begin + self._config.compute)
         return step
 
     async def _learn_later(
