@@ -217,8 +217,12 @@ class _Task:
             await asyncio.sleep(0)
 
 
-def be_helper(make: Make) -> None:
-    """Run a program as this process: requests come by standard input, and when that closes it ends."""
+def be_helper(make: Make, nice: int) -> None:
+    """Run a program as this process: requests come by standard input, and when that closes it ends.
+
+    `nice` is the least that it gives way to others; a parent that is nicer stays so in its child.
+    """
+    os.setpriority(os.PRIO_PROCESS, 0, max(nice, os.nice(0)))
     requests: SimpleQueue[str | None] = SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     program = make(lambda: not requests.empty(), time.monotonic)

@@ -30,4 +30,4 @@ class Echo:
 
 
 if __name__ == "__main__":
-    be_helper(Echo)
+    be_helper(Echo, 0)

@@ -91,9 +91,9 @@ def _within(share: float) -> Enough:
 def main(scenario_path: str) -> None:
     """Be the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the observer, which then asks for the end
-    os.nice(_niceness())
+    nice = _niceness()
     with threadpool_limits(1):  # more of them spin while they wait for a core that others use
-        be_helper(partial(Search, scenario_path))
+        be_helper(partial(Search, scenario_path), nice)
 
 
 def _niceness() -> int:

@@ -6,7 +6,6 @@ It waits until somebody looks, and takes no time before.
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 from typing import TYPE_CHECKING
@@ -62,8 +61,7 @@ class PageDrawer:
 def main(scenario_path: str) -> None:
     """Be the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the observer
-    os.nice(NICE)
-    be_helper(lambda *_: PageDrawer(scenario_path))
+    be_helper(lambda *_: PageDrawer(scenario_path), NICE)
 
 
 if __name__ == "__main__":

@@ -278,9 +278,10 @@ async def test_an_error_of_the_database_ends_the_journal_in_one_line(tmp_path: P
     await journal.close()
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @looped
-async def test_nobody_waits_for_a_thread_that_has_died(tmp_path: Path) -> None:
+async def test_nobody_waits_for_a_writer_that_has_died_and_the_log_says_of_what(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     journal = journal_at(tmp_path / "j")
     nonsense: Any = None
     kept = journal.keep(record(0, 1, nonsense))
@@ -288,6 +289,8 @@ async def test_nobody_waits_for_a_thread_that_has_died(tmp_path: Path) -> None:
         await asyncio.wait_for(kept, PATIENCE)
     assert isinstance(journal.failed.exception(), JournalError)
     await journal.close()
+    assert "was ended by a mistake of this program" in caplog.text
+    assert "TypeError" in caplog.text
 
 
 @looped

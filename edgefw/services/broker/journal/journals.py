@@ -142,6 +142,8 @@ class SqliteJournal(Journal):
         self._stopping = True
         self._news.set()
         await asyncio.wait({self._writing})
+        if (mistake := self._writing.exception()) is not None:
+            log.error("the journal %s was ended by a mistake of this program", self._path, exc_info=mistake)
         self._worker.close()
         self._lock.release()
 
