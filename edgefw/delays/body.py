@@ -90,6 +90,7 @@ def _read(flat: dict[str, Any], rules: Rules) -> Posted:
         fault = FAULT.validate_python(flat)
     except ValidationError as error:
         raise explained(error) from None
+    _check_amount(fault)
     agents = None if fault.agents == "all" else _whose(fault, rules)
     fault.check(rules.clock)
     plain = fault.model_copy(update={"agents": "all", "name": None, "apply_to": fault.acts_on})
@@ -163,7 +164,7 @@ def _flatten(body: Any) -> tuple[dict[str, Any], bool]:
 
 
 def _check_given(flat: dict[str, Any]) -> None:
-    """Refuse what is null, larger than anything that is meant, or a delay that does not say how much."""
+    """Refuse what is null, larger than anything that is meant, or has to be imported first."""
     for name, value in flat.items():
         if value is None:
             raise InputError(f"{name} is null: leave it out instead", name)
@@ -176,12 +177,15 @@ def _check_given(flat: dict[str, Any]) -> None:
             "its entry point",
             "type",
         )
-    type_ = TYPES.at_hand().get(given) if isinstance(given, str) else None
-    if type_ is None or not issubclass(type_, Drawn) or type_.base in flat or "trace" in flat:
+
+
+def _check_amount(fault: Fault) -> None:
+    """Refuse a delay that does not say how much: a scenario's default, no delay, is nothing to post."""
+    if not isinstance(fault, Drawn) or fault.model_fields_set & {fault.base, "trace"}:
         return
-    if "jitter" in flat:
-        raise InputError(f"jitter is there and the {type_.base} that it varies is not: give both", "jitter")
-    raise InputError(f"{type_.base} is missing: type {type_.base} needs it, or a trace", type_.base)
+    if "jitter" in fault.model_fields_set:
+        raise InputError(f"jitter is there and the {fault.base} that it varies is not: give both", "jitter")
+    raise InputError(f"{fault.base} is missing: type {fault.base} needs it, or a trace", fault.base)
 
 
 def _check_fits(fault: Fault, rules: Rules) -> None:
@@ -192,4 +196,4 @@ def _check_fits(fault: Fault, rules: Rules) -> None:
         since=0.0 if posted and wall else None,
         since_rounds=(0,) * rules.agents if posted and not wall else None,
     )
-    entry.on_link(rules, 0, 0.0)
+    entry.check(rules)

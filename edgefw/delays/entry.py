@@ -68,15 +68,20 @@ class PlanEntry:
         """Whether it is on this link."""
         return self.agent is None or self.agent == agent
 
+    def check(self, rules: Rules) -> None:
+        """Refuse what cannot be counted in a run with these rules: rounds of no fixed length, say."""
+        window, wall = self.window(rules, self.agent or 0), rules.clock == "wall"
+        if wall and self.fault.climbs and window not in {None, (1, None)}:
+            self._check_pace(rules)
+        self.fault.fits(Axis(not wall, 0.0, math.inf, rules.round_seconds))
+        self.span(rules, 0.0)
+
     def on_link(self, rules: Rules, agent: int, start: float | None) -> OnLink:
-        """Return it as it is on a link, in a run that began at `start`. Raises where it does not fit."""
+        """Return it as it is on a link, in a run that began at `start`."""
         # Once for all versions that the entry is in: the same is the same object.
         if (rules, agent, start) not in self._links:
-            window, wall = self.window(rules, agent), rules.clock == "wall"
-            if wall and self.fault.climbs and window not in {None, (1, None)}:
-                self._check_pace(rules)
-            self.fault.fits(Axis(not wall, 0.0, math.inf, rules.round_seconds))
-            self._links[rules, agent, start] = self._made(rules, agent, self.span(rules, start), window)
+            made = self._made(rules, agent, self.span(rules, start), self.window(rules, agent))
+            self._links[rules, agent, start] = made
         return self._links[rules, agent, start]
 
     def in_rounds(self, rules: Rules, agent: int) -> OnLink:

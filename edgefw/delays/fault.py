@@ -13,7 +13,7 @@ Everything is a pure function of the round and of numbers drawn for it: nothing 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 from numpy.typing import NDArray
@@ -62,7 +62,7 @@ class Rules:
     seed: int
     round_seconds: float | None
 
-    @property
+    @cached_property
     def agents(self) -> int:
         """How many links there are: one an agent."""
         return len(self.links)

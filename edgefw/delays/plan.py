@@ -99,7 +99,7 @@ class Plan:
                 raise InputError(f"there are two faults named {entry.name!r} on one link: names must differ")
             seen.add(entry.key)
             try:
-                entry.on_link(self.rules, entry.agent or 0, 0.0)
+                entry.check(self.rules)
             except InputError as error:
                 raise error.within(entry.name) from None
 

@@ -47,12 +47,9 @@ def _adopt(name: str, found: type[Any]) -> type[Fault]:
     return type_
 
 
-TYPES: Registry[type[Fault]] = Registry(
-    "fault type",
-    "edgefw.faults",
-    {each.model_fields["type"].default: each for each in get_args(_BuiltIn)},
-    _adopt,
-)
+_BY_NAME: dict[str, type[Fault]] = {each.model_fields["type"].default: each for each in get_args(_BuiltIn)}
+
+TYPES: Registry[type[Fault]] = Registry("fault type", "edgefw.faults", _BY_NAME, _adopt)
 
 
 def _read(value: Any, built_in: ValidatorFunctionWrapHandler) -> Any:
@@ -68,7 +65,7 @@ def _read(value: Any, built_in: ValidatorFunctionWrapHandler) -> Any:
 
 
 def _is_other(type_: str) -> bool:
-    return type_ not in tuple(TYPES) and (PLACE.fullmatch(type_) is not None or type_ in TYPES)
+    return type_ not in _BY_NAME and (PLACE.fullmatch(type_) is not None or type_ in TYPES)
 
 
 @cache

@@ -43,7 +43,7 @@ def scenario_plan(scenario: Scenario) -> Plan:
     plan = delay_plan(scenario)
     for position, fault in enumerate(scenario.faults):
         try:
-            PlanEntry(None, "", fault, 0).on_link(plan.rules, 0, 0.0)
+            PlanEntry(None, "", fault, 0).check(plan.rules)
         except InputError as error:
             raise error.within(place(scenario, position)) from None
     plan.check()

@@ -59,17 +59,15 @@ class Account:
         """Tell that a broker begins, or goes on, under this plan."""
         self._wall, self._version = plan.rules.clock == "wall", plan.version
         self._add(Kind.BEGUN, now)
-        self.changed(plan, now, "the broker begins with it", BROKER)
+        self.changed(plan, now, ["the broker begins with it"], BROKER)
 
-    def changed(self, plan: Plan, now: float, what: str, who: str) -> None:
+    def changed(self, plan: Plan, now: float, what: Iterable[str], who: str) -> None:
         """Tell that a plan is in force from now on: what it changes, in words, and who wanted it."""
         self._version = plan.version
         if self._sink is not None:
-            text = plan_to_json(plan, self._timeline.real)
+            text, said = plan_to_json(plan, self._timeline.real), cut("; ".join(what), LONGEST)
             moment, kind = self._moment(now), Kind.PLAN
-            self._tell(
-                Entry(moment, kind, 0, self._round, plan.version, plan=text, what=cut(what, LONGEST), who=who)
-            )
+            self._tell(Entry(moment, kind, 0, self._round, plan.version, plan=text, what=said, who=who))
 
     def accepted(
         self, key: tuple[int, int], payload: bytes, norm: float, held: Held | None, now: float

@@ -170,7 +170,7 @@ class Control:
         self.release_due()  # what was due before the change is not held by it
         concerned, now = self._hold.change(plan), self._account.now()
         said = changes_in_words(before, plan, self._hold.moment(now), self._hold.start)
-        self._account.changed(plan, now, "; ".join(each.text for each in said), who)
+        self._account.changed(plan, now, (each.text for each in said), who)
         self._metrics.plan_changed(difference(kind, before, plan), self._journal.timeline.real(now) / SECOND)
         self._changed.set()
         for agent in concerned:
