@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgefw.core.agent import algorithm
 from edgefw.core.lockstep import sweep
 from edgefw.core.messages import Feedback, observe
 from edgefw.core.oracle import Noise, Vertex, make_noise
 from edgefw.core.regret import global_losses
 from edgefw.delays.book import ArrivalBook
+from edgefw.plugins import found_at
 from edgefw.problem.feasible import Atoms, FeasibleSet, densify
 
 if TYPE_CHECKING:
@@ -71,8 +73,8 @@ def simulate(setup: Setup, progress: Progress | None = None) -> Trace:
 
 def play(setup: Setup) -> Iterator[Round]:
     """Yield round after round, up to the last."""
-    network = VECTORISED.get(setup.scenario.algorithm.name)
-    return in_lockstep(setup) if network is None else _as_arrays(network(setup), setup)
+    twin = algorithm(setup.scenario.algorithm.name).vectorised
+    return in_lockstep(setup) if twin is None else _as_arrays(found_at(twin)(setup), setup)
 
 
 def in_lockstep(setup: Setup) -> Iterator[Round]:
@@ -314,7 +316,3 @@ def _by_agent(a: Real) -> Real:
 def _by_class(a: Real) -> Real:
     """Return (n, C, m) seen as (C, n, m)."""
     return a.transpose(1, 0, 2)
-
-
-VECTORISED: Mapping[str, Callable[[Setup], De2mfwNetwork]] = {"de2mfw": De2mfwNetwork}
-"""The algorithms that have a twin here, whose agents are arrays; others play agent by agent."""

@@ -88,6 +88,8 @@ class AlgorithmRecord:
       each: an iterate, and perhaps a tracker.
     - points: at how many of a round it asks for the gradient (`queries` of the class).
     - under_delay: what to use in its place where feedback is late; None where it can be late.
+    - vectorised: the class, package.module:Class, that plays all its agents as arrays; None where there is
+      none, and a simulation plays agent by agent.
     """
 
     name: str
@@ -97,6 +99,7 @@ class AlgorithmRecord:
     arrays: int
     points: Count
     under_delay: str | None
+    vectorised: str | None
 
     def exchanges(self, K: int) -> int:
         """Return how many frames an agent sends to each neighbour in a sweep."""
@@ -122,6 +125,7 @@ def record_of(name: str, kind: type[Any]) -> AlgorithmRecord:
         arrays=getattr(kind, "arrays", 1),
         points=_count(name, kind, "queries"),
         under_delay=getattr(kind, "under_delay", None),
+        vectorised=vars(kind).get("vectorised"),  # of the class itself: a subclass may play otherwise
     )
 
 

@@ -41,6 +41,7 @@ class De2mfw:
     exchanges: Count = "each"
     arrays = 2  # an iterate and a tracker
     queries: Count = "each"
+    vectorised = "edgefw.simulator:De2mfwNetwork"
 
     def __init__(self, parts: Parts) -> None:
         self.agent, self.neighbours = parts.agent, parts.neighbours

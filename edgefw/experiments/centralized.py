@@ -41,7 +41,6 @@ class Trial:
 
 
 Trials = experiment.Runs[Trial]
-Chosen = Mapping[tuple[str, int], Trial]  # by algorithm and d
 Means = Mapping[tuple[str, int], Spread]
 
 

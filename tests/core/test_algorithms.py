@@ -10,9 +10,13 @@ import tiny
 
 from edgefw.checks.algorithm import CHECKS, Subject
 from edgefw.core.agent import ALGORITHMS, make_agent
+from edgefw.core.algorithm import record_of
+from edgefw.core.de2mfw import De2mfw
 from edgefw.core.messages import Play
 from edgefw.errors import InputError
+from edgefw.plugins import found_at
 from edgefw.problem.feasible import make_set
+from edgefw.simulator import De2mfwNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,3 +73,12 @@ def test_another_set_may_take_the_place_of_the_one_that_is_named() -> None:
     small = make_set("l1_per_class", setup.feasible.shape, 0.01)
     agents = [make_agent(setup.agent_spec(0), small)]
     assert small.contains(tiny.points(setup, agents)).all()
+
+
+def test_a_vectorised_twin_is_of_the_class_itself() -> None:
+    class Changed(De2mfw):
+        """Another algorithm: arrays of the one it is made from would play otherwise."""
+
+    assert record_of("changed", Changed).vectorised is None
+    twins = {name: record.vectorised for name, record in ALGORITHMS.items() if record.vectorised is not None}
+    assert {name: found_at(twin) for name, twin in twins.items()} == {"de2mfw": De2mfwNetwork}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from edgefw.services.broker.journal import Journal
 
 T = TypeVar("T")
-DIGEST = "digest"
+RUN_ID = "digest/run"
 SECOND = 10**9
 
 
@@ -88,7 +88,7 @@ class InFiles:
     def begin(self) -> Journal:
         metrics = BrokerMetrics(CollectorRegistry())
         tuning = Tuning(recent=3, compact_every=4)
-        self._journal = SqliteJournal(self._path, DIGEST, metrics, tuning, Machine(self._world.clocks()))
+        self._journal = SqliteJournal(self._path, RUN_ID, metrics, tuning, Machine(self._world.clocks()))
         return self._journal
 
     async def crash(self) -> None:
@@ -136,7 +136,7 @@ class Bare:
         self.journal = self.disk.begin()
         self.found = list(self.journal.restored.rows) if self.journal.restored else []
         self.hold = make_or_restore(scenario, self.journal)
-        self.broker = Broker(DIGEST, self.hold, self.journal, BrokerMetrics(registry), registry)
+        self.broker = Broker(RUN_ID, self.hold, self.journal, BrokerMetrics(registry), registry)
         self.control = self.broker.control
         self.control.release_due = self._release_due
         plan = self.hold.plan

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
     from pathlib import Path
 
-DIGEST = "sha256:1234"
+RUN_ID = "1234/run"
 P = ParamSpec("P")
 
 
@@ -52,7 +52,7 @@ def journal_at(
     tuning: Tuning | None = None,
     observed: BrokerMetrics | None = None,
     *,
-    run_id: str = DIGEST,
+    run_id: str = RUN_ID,
     clocks: Clocks | None = None,
 ) -> SqliteJournal:
     machine = Machine(clocks or Clocks())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import delay_oracle as oracle
 import pytest
-from bare_broker import DIGEST, Bare
+from bare_broker import RUN_ID, Bare
 
 from edgefw.delays.hold import WallHold
 from edgefw.errors import JournalFullError, WireError
@@ -135,7 +135,7 @@ class Known:
 
     async def _submit(self, agent: int, s: int, payload: bytes) -> None:
         known = self.feedback.get((agent, s))
-        request = pb.SubmitRequest(agent=agent, round=s, run_id=DIGEST, payload=payload, norm=1.0)
+        request = pb.SubmitRequest(agent=agent, round=s, run_id=RUN_ID, payload=payload, norm=1.0)
         if (refused := self._refusal(agent, known, payload)) is not None:
             with pytest.raises(WireError, match=refused):
                 self.bare.broker._intake.take(request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from bare_broker import DIGEST, Bare, Told, World
+from bare_broker import RUN_ID, Bare, Told, World
 from loopback_broker import scenario
 from told_journal import ToldJournal
 
@@ -30,7 +30,7 @@ def bare() -> Iterator[Bare]:
 
 
 def submit(bare: Bare, s: int) -> None:
-    request = pb.SubmitRequest(agent=1, round=s, run_id=DIGEST, payload=b"x", norm=1.0)
+    request = pb.SubmitRequest(agent=1, round=s, run_id=RUN_ID, payload=b"x", norm=1.0)
     bare.call(bare.broker._intake.take, request)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from journal_files import (
-    DIGEST,
+    RUN_ID,
     commits,
     crash,
     flush,
@@ -307,7 +307,7 @@ async def test_in_memory_everything_is_kept_at_once_and_said_to_be_throw_away(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.INFO):
-        journal = open_journal(None, DIGEST, metrics())
+        journal = open_journal(None, RUN_ID, metrics())
     assert isinstance(journal, MemoryJournal)
     assert [entry.getMessage() for entry in caplog.records] == [
         "feedback is held in memory only: a crash loses it; this run is to be thrown away"

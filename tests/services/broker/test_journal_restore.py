@@ -17,7 +17,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
-from journal_files import DIGEST, crash, flush, journal_at, looped, opened, record
+from journal_files import RUN_ID, crash, flush, journal_at, looped, opened, record
 
 from edgefw.errors import InputError
 from edgefw.services.broker.journal import Accepted, Restored, Row, State, Tuning
@@ -215,7 +215,7 @@ async def test_what_was_acknowledged_survives_a_process_that_is_killed(tmp_path:
 async def test_another_runs_journal_is_refused(tmp_path: Path) -> None:
     async with opened(tmp_path / "j") as journal:
         await journal.keep(record(0, 1))
-    with pytest.raises(InputError, match=rf"of run {DIGEST}, this one is other: use another file, or remove"):
+    with pytest.raises(InputError, match=rf"of run {RUN_ID}, this one is other: use another file, or remove"):
         journal_at(tmp_path / "j", run_id="other")
     async with opened(tmp_path / "j") as journal:
         assert journal.restored is not None

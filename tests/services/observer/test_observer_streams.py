@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SHAPE = (2, 3)
 LARGEST = 1000.0
-DIGEST = "digest of the run"
+RUN_ID = "digest/run"
 Status = grpc.StatusCode
 
 
@@ -42,7 +42,7 @@ class Desk:
         self.ledger, self.registry = Ledger(2, 5, 24), CollectorRegistry()
         metrics = ObserverMetrics(self.registry)
         self.attendance = Attendance(2, lambda: self.now)
-        expected, calls = Expected(DIGEST, 2, SHAPE, LARGEST), (self.join, self.attendance, self.join)
+        expected, calls = Expected(RUN_ID, 2, SHAPE, LARGEST), (self.join, self.attendance, self.join)
         self.servicer = ReportServicer(expected, self.take, metrics, *calls)
         self.taken: list[Reported] = []
         self.calls = 0
@@ -85,7 +85,7 @@ def report(round_: int, **changes: Any) -> Any:
 def test_a_report_is_taken_with_all_that_it_says() -> None:
     async def run() -> Reported:
         async with desk() as (one, channel):
-            reporter = await playback.Reporter(channel, 1, DIGEST).open()
+            reporter = await playback.Reporter(channel, 1, RUN_ID).open()
             await reporter.report(report(1), report(2, arrivals=[1], outstanding=2))
             answers = await reporter.answers(2)
             assert [(a.round, a.global_loss, a.cumulative_loss) for a in answers] == [
@@ -107,7 +107,7 @@ def test_a_stream_that_does_not_say_whose_it_is_is_ended(monkeypatch: pytest.Mon
 
     async def run() -> None:
         async with desk() as (one, channel):
-            status, text = await playback.Reporter(channel, 1, DIGEST).refusal()
+            status, text = await playback.Reporter(channel, 1, RUN_ID).refusal()
             assert (status, "no reporter is named within" in text) == (Status.DEADLINE_EXCEEDED, True)
             assert one.rejected("silence") == 1
 
@@ -138,10 +138,10 @@ def test_a_wrong_report_ends_its_stream_and_is_counted(reason: str) -> None:
 
     async def run() -> None:
         async with desk() as (one, channel):
-            other = await playback.Reporter(channel, 1, DIGEST).open()
+            other = await playback.Reporter(channel, 1, RUN_ID).open()
             await other.report(report(1))
             await other.answers(1)
-            reporter = await playback.Reporter(channel, 0, DIGEST).open()
+            reporter = await playback.Reporter(channel, 0, RUN_ID).open()
             await reporter.report(report(1), report(2, **changes))
             code, details = await reporter.refusal()
             assert code == status
@@ -170,7 +170,7 @@ OUT_OF_RANGE: list[tuple[dict[str, Any], str, str]] = [
 def test_a_number_that_cannot_be_is_refused(changes: dict[str, Any], reason: str, text: str) -> None:
     async def run() -> None:
         async with desk() as (one, channel):
-            reporter = await playback.Reporter(channel, 0, DIGEST).open()
+            reporter = await playback.Reporter(channel, 0, RUN_ID).open()
             await reporter.report(report(1, **changes))
             assert await reporter.refusal() == (Status.INVALID_ARGUMENT, text)
             assert one.rejected(reason) == 1
@@ -182,8 +182,8 @@ def test_a_number_that_cannot_be_is_refused(changes: dict[str, Any], reason: str
 @pytest.mark.parametrize(
     ("agent", "run_id", "status", "text"),
     [
-        (0, "another", Status.FAILED_PRECONDITION, f"runs scenario 'another', the observer {DIGEST!r}"),
-        (2, DIGEST, Status.INVALID_ARGUMENT, "there is no agent 2: agents are 0 to 1"),
+        (0, "another", Status.FAILED_PRECONDITION, f"runs scenario 'another', the observer {RUN_ID!r}"),
+        (2, RUN_ID, Status.INVALID_ARGUMENT, "there is no agent 2: agents are 0 to 1"),
     ],
 )
 def test_a_reporter_of_another_run_is_turned_away(
@@ -201,7 +201,7 @@ def test_a_reporter_of_another_run_is_turned_away(
 def test_who_does_not_say_who_it_is_is_turned_away() -> None:
     async def run() -> tuple[grpc.StatusCode, str]:
         async with desk() as (_, channel):
-            reporter = playback.Reporter(channel, 0, DIGEST)
+            reporter = playback.Reporter(channel, 0, RUN_ID)
             await reporter.call.write(pb.ReportRequest(play=report(1)))
             return await reporter.refusal()
 
@@ -213,10 +213,10 @@ def test_who_does_not_say_who_it_is_is_turned_away() -> None:
 def test_a_second_stream_of_an_agent_takes_the_place_of_the_first() -> None:
     async def run() -> None:
         async with desk() as (one, channel):
-            first = await playback.Reporter(channel, 0, DIGEST).open()
+            first = await playback.Reporter(channel, 0, RUN_ID).open()
             await first.report(report(1))
             await first.answers(1)
-            second = await playback.Reporter(channel, 0, DIGEST).open()
+            second = await playback.Reporter(channel, 0, RUN_ID).open()
             await second.report(report(2))
             await second.answers(1)
             assert await first.refusal() == (Status.ABORTED, "agent 0 has opened another stream")
@@ -230,7 +230,7 @@ def test_a_second_stream_of_an_agent_takes_the_place_of_the_first() -> None:
 def test_closing_ends_streams_well_and_after_their_answers() -> None:
     async def run() -> None:
         async with desk() as (one, channel):
-            reporter = await playback.Reporter(channel, 0, DIGEST).open()
+            reporter = await playback.Reporter(channel, 0, RUN_ID).open()
             await reporter.report(report(1))
             await reporter.answers(1)
             one.servicer.answer(0, Score(1, 1.0, 1.0, None, None))
@@ -244,11 +244,11 @@ def test_closing_ends_streams_well_and_after_their_answers() -> None:
 def test_an_agent_that_goes_away_is_forgotten_and_may_come_back() -> None:
     async def run() -> None:
         async with desk() as (one, channel):
-            first = await playback.Reporter(channel, 0, DIGEST).open()
+            first = await playback.Reporter(channel, 0, RUN_ID).open()
             await first.report(report(1))
             await first.answers(1)
             first.call.cancel()
-            second = await playback.Reporter(channel, 0, DIGEST).open()
+            second = await playback.Reporter(channel, 0, RUN_ID).open()
             await second.report(report(1), report(2))
             assert [answer.round for answer in await second.answers(2)] == [1, 2]
             assert len(one.taken) == 2
@@ -267,7 +267,7 @@ def test_who_repeats_itself_and_does_not_listen_is_not_kept_in_memory() -> None:
         observer_service_pb2_grpc.add_ObserverServiceServicer_to_server(one.servicer, server)
         port = await server.listen("here:0")
         async with network.open_channel(f"here:{port}") as channel:
-            reporter = await playback.Reporter(channel, 0, DIGEST).open()
+            reporter = await playback.Reporter(channel, 0, RUN_ID).open()
             repeating = asyncio.create_task(reporter.report(*[report(1)] * told))
             await still(lambda: one.calls)
             assert one.calls <= on_their_way + BACKLOG + 1
@@ -289,7 +289,7 @@ async def still(number: Callable[[], int], turns: int = 100) -> None:
 def test_an_agent_is_there_for_as_long_as_its_stream_stands() -> None:
     async def run() -> None:
         async with desk() as (one, channel):
-            reporter = await playback.Reporter(channel, 0, DIGEST).open()
+            reporter = await playback.Reporter(channel, 0, RUN_ID).open()
             await reporter.report(report(1))
             await reporter.answers(1)
             one.now += 5
