@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgefw.http.answers import JSON, TEXT, Answer, failure
+from edgefw.http.streaming import gone, send_all
 from edgefw.page.prepare import MISSING, installed
 from edgefw.transport.race import race
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -45,11 +46,6 @@ _SAFE = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }
-_STREAM = [
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),
-]
 
 
 class PageApp:
@@ -122,12 +118,11 @@ class PageApp:
             end.set()
         self._streams[end] = None
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": _STREAM})
-            await race(self._tell(_last_id(scope), end, send), _gone(receive))
+            await race(send_all(self._pieces(_last_id(scope), end), send), gone(receive))
         finally:
             self._streams.pop(end, None)
 
-    async def _tell(self, mark: str | None, end: asyncio.Event, send: Send) -> None:
+    async def _pieces(self, mark: str | None, end: asyncio.Event) -> AsyncGenerator[bytes, None]:
         """Tell the story as it goes on."""
         told, silence, last = b"", 0.0, False
         while not last:
@@ -135,15 +130,13 @@ class PageApp:
             after, message = self._teller.message(mark)
             if (after, message) != (mark, told):
                 mark, told, silence = after, message, 0.0
-                text = b"id: %s\ndata: %s\n\n" % (after.encode(), message)
-                await send({"type": "http.response.body", "body": text, "more_body": True})
+                yield b"id: %s\ndata: %s\n\n" % (after.encode(), message)
             elif silence >= HEARTBEAT:
                 silence = 0.0
-                await send({"type": "http.response.body", "body": b": here\n\n", "more_body": True})
+                yield b": here\n\n"
             if not last:
                 await _wait(end, TICK)
                 silence += TICK
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _wait(end: asyncio.Event, seconds: float) -> None:
@@ -151,11 +144,6 @@ async def _wait(end: asyncio.Event, seconds: float) -> None:
         async with asyncio.timeout(seconds):
             await end.wait()
     except TimeoutError:
-        pass
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
         pass
 
 
