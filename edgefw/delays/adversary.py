@@ -53,7 +53,7 @@ class Adversary(Fault):
         return self.strategy == "until_end"
 
     def check(self, clock: str) -> None:
-        """Refuse a period or a share that the strategy has no use for, or needs and has not."""
+        """Refuse a period or a share that the strategy does not use, and a strategy without one it needs."""
         if self.strategy == "starve" and isinstance(self.period, float):
             raise InputError(
                 f"period is the time {format_duration(self.period)}, and strategy starve counts "
@@ -85,7 +85,7 @@ class Adversary(Fault):
             )
 
     def fits(self, axis: Axis) -> None:
-        """Refuse a period in rounds of no fixed length; that of starve counts feedback in any case."""
+        """Refuse a period in rounds of no fixed length. That of `starve` counts feedback: it always fits."""
         if self.period is not None and self.strategy != "starve":
             axis.length("period", self.period)
 
@@ -107,7 +107,7 @@ class Adversary(Fault):
         return ranks >= 1 - self.share
 
     def holds(self, due: Moments, axis: Axis) -> Moments:
-        """Return when feedback comes that would be due in `due`; what never comes is nobody's to hold."""
+        """Return when feedback comes that would otherwise come at `due`. What never comes is left alone."""
         comes = due < (NEVER if due.dtype.kind == "i" else math.inf)
         return np.where(comes, self._release(np.where(comes, due, 1), axis), due)
 
@@ -142,7 +142,7 @@ class Adversary(Fault):
 
 
 def _period_end(due: Moments, period: float, start: float) -> Moments:
-    """Return the ends of the periods that moments are in; one that is an end is its own."""
+    """Return, for each moment, the end of its period. A moment at which a period ends stays as it is."""
     if due.dtype.kind == "i":
         return -(-(due - int(start)) // int(period)) * int(period) + int(start)
     # Never early: not even where the end is rounded down.

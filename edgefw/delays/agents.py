@@ -24,7 +24,7 @@ class Draw(Strict):
 
 
 def _kind(agents: object) -> str | None:
-    """Return which way of naming agents this is: a mistake is then looked for in that one alone."""
+    """Return in which of the three ways agents are named: only that one is searched for mistakes."""
     if isinstance(agents, dict | Draw):
         return "[draw]"
     if isinstance(agents, list):

@@ -74,7 +74,7 @@ def plan_body(plan: Plan) -> list[dict[str, Any]]:
 
 
 def read_fault(body: Any, rules: Rules) -> Posted:
-    """Return the fault that a body describes; an InputError says what a run with these rules cannot use."""
+    """Return the fault that a body describes. An InputError says what a run with these rules cannot use."""
     flat, nested = _flatten(body)
     try:
         return _read(flat, rules)
@@ -120,7 +120,7 @@ def field_path(name: str, *, nested: bool) -> str:
 
 
 def read_patch(body: Any) -> dict[str, Any]:
-    """Return a patch of a fault in the nested form; its values are for whoever reads the result."""
+    """Return a patch of a fault in the nested form. Its values are checked when the merged fault is read."""
     if not isinstance(body, dict):
         raise InputError(f"the body is {as_written(body)}: it must be an object", "")
     patch = body

@@ -52,7 +52,7 @@ def total_delay(table: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def most_total_delay(d: int, T: int) -> int:
-    """Return the B of T rounds whose feedback is all late by d: the most where no delay is longer.
+    """Return B of T rounds that are all late by d: the largest B of delays that are d at most.
 
     >>> most_total_delay(1, 1000), most_total_delay(501, 1000)
     (1000, 375750)

@@ -47,7 +47,7 @@ Distribution = Literal["constant", "uniform", "normal", "exponential", "lognorma
 
 
 def trace_of(fault: Fault) -> list[Any]:
-    """Return the values of a fault's trace, none where it has none."""
+    """Return the values of a fault's trace, an empty list where it has no trace."""
     return getattr(fault, "trace", None) or []
 
 
@@ -65,7 +65,7 @@ def _not_too_long(trace: object) -> object:
 
 
 def _or_file(schema: dict[str, Any]) -> None:
-    """Let the schema of a list allow the name of a file instead: it is read when a scenario is loaded."""
+    """Let the schema of a list allow a file's name too: the file is read when a scenario is loaded."""
     schema["anyOf"][0]["maxItems"] = LONGEST_TRACE
     schema["anyOf"].append({"type": "string", "description": "a file of values, one a line"})
 
@@ -109,7 +109,7 @@ class Drawn(Fault):
 
     @property
     def largest(self) -> float:
-        """Base + jitter: the most of a uniform one; others have no most, but this as their size."""
+        """Base + jitter: the largest uniform draw. Other laws have no largest; there it is a usual size."""
         return float(getattr(self, self.base)) + self.jitter
 
     @property

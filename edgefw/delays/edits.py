@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def add(plan: Plan, moment: Moment, agent: int | None, fault: Fault, name: str | None) -> Plan:
-    """Add a fault that was read at the end; without a name it gets its type's, or type-2 and so on."""
+    """Append a fault to the plan. Without a name it is called by its type, or type-2 and so on."""
     check_agent(plan, agent)
     taken = {(entry.agent, entry.name) for entry in plan.entries}
     if name is None:
@@ -42,8 +42,8 @@ def add(plan: Plan, moment: Moment, agent: int | None, fault: Fault, name: str |
 def change(plan: Plan, moment: Moment, agent: int | None, name: str, patch: Any) -> Plan:
     """Merge a patch (RFC 7396) into a fault's body.
 
-    A duration that the patch gives counts from now, be it the same; one that it does not touch goes on. A
-    ramp whose duration is given starts over. Draws stay the same unless the seed changes.
+    If the patch has a duration, it counts from now, even if it is the same as before; if not, the old one
+    goes on. A ramp whose duration is given starts over. Draws stay the same unless the seed changes.
     """
     old = find(plan, agent, name)
     patch = read_patch(patch)
@@ -66,9 +66,9 @@ def remove(plan: Plan, agent: int | None, name: str) -> Plan:
 def replace(
     plan: Plan, moment: Moment, faults: Sequence[Posted], disabled: Collection[int] | None = None
 ) -> Plan:
-    """Put these faults in place of all; one that is in force as it stands here is left alone.
+    """Replace all faults by these. A fault that is in the plan already, unchanged, goes on untouched.
 
-    `disabled` are the links to be disabled, None leaves them as they are.
+    `disabled` are the links to be disabled. None leaves them as they are.
     """
     there = {entry.key: entry for entry in plan.entries}
     entries: dict[Key, PlanEntry] = {}
@@ -98,7 +98,7 @@ def enable(plan: Plan, agent: int, *, enabled: bool) -> Plan:
 
 
 def without(plan: Plan, entries: Iterable[PlanEntry]) -> Plan:
-    """Remove those of the entries that are still there as they were."""
+    """Remove these entries, except for those that have been changed meanwhile."""
     gone = {entry.key: entry for entry in entries}
     return _changed(plan, tuple(entry for entry in plan.entries if gone.get(entry.key) != entry))
 
@@ -154,10 +154,10 @@ def _changed(plan: Plan, entries: tuple[PlanEntry, ...], disabled: Collection[in
 
 
 def _posted(plan: Plan, moment: Moment, key: Key, fault: Fault, old: PlanEntry | None = None) -> PlanEntry:
-    """Return an entry in place of an `old` one if there is one.
+    """Return the entry of a posted fault. `old` is the entry that it replaces, if there is one.
 
-    It is counted from now, or from the run's start if it says when it begins. What tells its draws from
-    others' is a seed of its own, else its name; what keeps its seed keeps its draws.
+    It counts from now; if it says `at`, from the run's start. Its random numbers derive from its seed or,
+    without a seed, from its name. One that replaces an entry with the same seed keeps that entry's numbers.
     """
     seed = getattr(fault, "seed", None)
     if old is not None and getattr(old.fault, "seed", None) == seed:
@@ -172,7 +172,7 @@ def _posted(plan: Plan, moment: Moment, key: Key, fault: Fault, old: PlanEntry |
 
 
 def _names(faults: Sequence[Posted]) -> list[str]:
-    """Return a name for each; those that are given must differ on a link."""
+    """Return a name for each fault. Names that are given must differ on a link."""
     taken: set[Key] = set()
     for position, posted in enumerate(faults):
         keys = {(agent, posted.name) for agent in posted.agents or (None,) if posted.name is not None}

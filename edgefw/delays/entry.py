@@ -69,7 +69,7 @@ class PlanEntry:
         return self.agent is None or self.agent == agent
 
     def check(self, rules: Rules) -> None:
-        """Refuse what cannot be counted in a run with these rules: rounds of no fixed length, say."""
+        """Refuse what a run with these rules cannot count, such as rounds of no fixed length."""
         window, wall = self.window(rules, self.agent or 0), rules.clock == "wall"
         if wall and self.fault.climbs and window not in {None, (1, None)}:
             self._check_pace(rules)
@@ -85,7 +85,7 @@ class PlanEntry:
         return self._links[rules, agent, start]
 
     def in_rounds(self, rules: Rules, agent: int) -> OnLink:
-        """Return it as it is on a link where all is counted in rounds, times by the pace."""
+        """Return it on a link where everything is counted in rounds: the pace turns times into rounds."""
         if rules.clock == "wall" and rules.round_seconds is None and self.fault.counts_time:
             raise InputError(
                 f"{self.name} counts in time, which needs rounds of a known length: "
@@ -149,7 +149,7 @@ def same_fault(entry: PlanEntry, fault: Fault) -> bool:
 
 
 def _said(fault: Fault) -> dict[str, Any]:
-    """Return what a fault says, not what has been worked out from it meanwhile."""
+    """Return what the user wrote of a fault, without what has been worked out from it."""
     return {name: getattr(fault, name) for name in type(fault).model_fields} | {"apply_to": fault.acts_on}
 
 

@@ -143,7 +143,7 @@ class Fault(Strict):
 
     @property
     def counts_time(self) -> bool:
-        """Whether, by the wall clock, only a length of rounds turns it into rounds."""
+        """Whether it says a time (wall clock): then only the pace can turn it into rounds."""
         return self.adds_time or any(
             isinstance(getattr(self, name), float) for name in counted_fields(type(self))
         )
@@ -179,7 +179,7 @@ class Fault(Strict):
         return 0 if self.largest is None else int(self.largest) - 1
 
     def declared(self, rules: Rules, window: Window | None) -> float:  # noqa: ARG002 - whenever it acts
-        """Return how many rounds it says that it adds to a delay, by the pace (or rounds of a second).
+        """Return how many rounds it says it adds to a delay. Without a pace, a second counts as a round.
 
         Nothing drawn is looked at: this is what may be known before a run.
         """
@@ -226,9 +226,9 @@ class Fault(Strict):
         return {name: field for name, field in cls.model_fields.items() if name not in Fault.model_fields}
 
     def _check_pending(self) -> None:
-        """Refuse a window in rounds: by the wall clock, what is held is not held by rounds.
+        """Refuse `at` and `duration` in rounds: by the wall clock, pending feedback is held for a time.
 
-        One that is about releases has its times found for its rounds by the pace.
+        A fault that is about releases may have them: the pace turns its rounds into times.
         """
         for name in ("at", "duration"):
             value = getattr(self, name)
@@ -274,5 +274,5 @@ def _check_unit(name: str, value: float, counted: Counted, clock: str) -> None:
 
 
 def level_added(level: NDArray[np.float64], clock: str) -> NDArray[Any]:
-    """Return what a delay of this level adds: seconds, or rounds less the one that is no delay."""
+    """Return what a delay of this level adds: seconds; or rounds less 1, because 1 round is no delay."""
     return level if clock == "wall" else nearest(level) - 1

@@ -66,7 +66,7 @@ class GilbertElliott(Fault):
         return self._after(seen.draws.amounts(range(first, last + 1)), before=before)[rounds - first]
 
     def _after(self, u: NDArray[np.float64], *, before: bool) -> NDArray[np.bool_]:
-        """Return the states after consecutive rounds with these numbers, from the state before them."""
+        """Return the states after some consecutive rounds, given their numbers and the state before them."""
         low, high, turns = self._thresholds
         decides, places = (u < low) | (u >= high), np.arange(len(u))
         last = np.maximum.accumulate(np.where(decides, places, -1))
@@ -75,7 +75,7 @@ class GilbertElliott(Fault):
         return states
 
     def _state(self, draws: Draws, t: int) -> bool:
-        """Return the state after round t, looking back for a round that decided, further each time."""
+        """Return the state after round t: look back, further each time, for a round whose number decides."""
         low, high, turns = self._thresholds
         steps, size = 0, LOOK_BACK[0]
         while t > 0 and high - low < 1:

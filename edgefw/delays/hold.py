@@ -73,7 +73,7 @@ class Hold(ABC):
         return Moment(now, tuple([link.highest for link in self.links]))
 
     def submit(self, agent: int, round_: int, payload: bytes, norm: float, now: float) -> Taken:
-        """Take over the feedback of a round; one that was taken before is answered as it was then."""
+        """Take over the feedback of a round. A repeated submission gets the answer of the first one."""
         link = self.links[agent]
         if link.taken(round_):
             return self._again(link, round_, payload)
@@ -105,11 +105,11 @@ class Hold(ABC):
         return self._end_moved(agent, s, now)
 
     def _end_moved(self, agent: int, s: int, now: float) -> list[int]:
-        """Ask again where round s is the last: "until the end" has come with it, or is to come again."""
+        """Ask again when feedback is due if s is the last round: that round decides when the run ends."""
         return self.redue(agent, now) if s == self.rounds else []
 
     def change(self, plan: Plan) -> list[int]:
-        """Go over to another plan; return the agents to whose pending feedback it matters, for `redue`."""
+        """Go over to another plan. Return the agents whose pending feedback it concerns, for `redue`."""
         before, self.plan = self.plan, plan
         if before.acting_on_pending == plan.acting_on_pending:
             return []
@@ -117,7 +117,7 @@ class Hold(ABC):
         return [agent for agent in numbers if before.later(agent, start) != plan.later(agent, start)]
 
     def next_due_of(self, agent: int) -> float | None:
-        """Return when the next of a link's feedback is due, infinite if nobody knows; None if it has none."""
+        """Return when a link's next feedback is due: infinite if that is not known, None if there is none."""
         return self.links[agent].queue.next_due()
 
     def redue(self, agent: int, now: float) -> list[int]:
@@ -167,7 +167,7 @@ class Hold(ABC):
             self.pending -= 1
 
     def _forget(self, link: Link, s: int, requested: float | None = None) -> None:
-        """Let go of a feedback that is held; its agent has it, unless the delay says DROPPED."""
+        """Let go of a feedback: its agent has it, or (`requested` is DROPPED) will never get it."""
         held = link.held[s]
         self._count_out(link, held)
         link.forget(s, held.requested_delay if requested is None else requested)
@@ -232,7 +232,7 @@ class WallHold(Hold):
         return list(self.links[agent].released.values())
 
     def acknowledge(self, agent: int, rounds: Iterable[int]) -> list[int]:
-        """Forget rounds that the agent has, all or (an error) none; return those that were news."""
+        """Forget rounds that the agent has: all, or none and an error. Return those not forgotten before."""
         link = self.links[agent]
         news = [s for s in dict.fromkeys(rounds) if self._to_forget(link, s)]
         for s in news:

@@ -34,7 +34,7 @@ class Held:
 
     @property
     def requested_delay(self) -> float:
-        """The delay that its due time means; infinite while nobody can say when that is."""
+        """Its delay by its due time; infinite while no due time is known."""
         return max(0.0, self.due - self.origin)
 
 
@@ -76,7 +76,7 @@ class Link:
         return next((held.accepted for held in self.held.values()), None)
 
     def by_faults(self) -> dict[Faults, list[Held]]:
-        """Return what is pending, together where it was accepted under the same faults."""
+        """Return what is pending, grouped by the faults that it was accepted under."""
         groups: dict[Faults, list[Held]] = {}
         for held in self.waiting():
             groups.setdefault(held.own, []).append(held)

@@ -104,7 +104,7 @@ class Plan:
                 raise error.within(entry.name) from None
 
     def check_size(self) -> None:
-        """Refuse more than a plan may hold. What is edited needs no other check: each fault had its own."""
+        """Refuse more than a plan may hold. Edits need no other check: every fault has been checked."""
         if len(self.entries) > MOST_FAULTS:
             raise InputError(
                 f"the delay plan has {len(self.entries)} faults, counted by agent: at most {MOST_FAULTS} are "
@@ -118,7 +118,7 @@ class Plan:
             raise InputError(f"the delay plan: {error}") from None
 
     def shared(self) -> list[tuple[PlanEntry, list[int] | None]]:
-        """Return the entries, those of one fault on several links as one, and whose links (None: all)."""
+        """Return the entries with their agents (None: all); a fault on several links is one entry."""
         found: list[tuple[PlanEntry, list[int] | None]] = []
         for entry in self.entries:
             before, agents = found[-1] if found else (None, None)
@@ -131,7 +131,7 @@ class Plan:
         return found
 
     def next_moment(self, now: float, start: float | None) -> float | None:
-        """Return when, after `now`, an entry ends first, or one begins that acts on what is pending."""
+        """Return the first moment after `now` at which an entry ends, or one on pending feedback begins."""
         if self.rules.clock == "rounds":
             return None
         spans = [(entry.span(self.rules, start), entry.apply_to) for entry in self.entries]
@@ -139,7 +139,7 @@ class Plan:
         return min((moment for moment in moments if now < moment < math.inf), default=None)
 
     def touched(self, before: float, now: float, start: float | None) -> list[int]:
-        """Return the links on which a fault on what is pending began or ended after `before`, by `now`."""
+        """Return the links on which a fault that acts on pending feedback began or ended in (before, now]."""
         entries = [
             entry
             for entry in self.acting_on_pending[0]

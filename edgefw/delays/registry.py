@@ -70,7 +70,7 @@ def _is_other(type_: str) -> bool:
 
 @cache
 def _reader(found: type[Fault], type_: str) -> SchemaValidator:
-    """Return what reads a fault of one type, and names that type in a mistake as those built in are named."""
+    """Return what reads a fault of one type. Its mistakes name the type, as those of built-in types do."""
     tagged: Any = {type_: found.__pydantic_core_schema__}
     return SchemaValidator(core_schema.tagged_union_schema(tagged, discriminator="type"))
 

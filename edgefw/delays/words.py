@@ -53,7 +53,7 @@ def changes_in_words(before: Plan, after: Plan, now: Moment, start: float | None
 
 
 def fault_in_words(entry: PlanEntry, agents: Sequence[int] | None, what: str) -> Said:
-    """Return that a fault on the links of some agents (None: all) is set, say, or over."""
+    """Return a sentence on a fault and its agents (None: all); `what` is, say, "is set" or "is over"."""
     whom = "all agents" if agents is None else agents_in_words(agents)
     text = cut(f"{whom}: {in_a_line(fault_body(entry, 1))} {what}")
     return Said(text, None if agents is None else tuple(agents))
@@ -65,7 +65,7 @@ def cut(text: str, longest: int = LONGEST) -> str:
 
 
 def _by_fault(plan: Plan) -> dict[tuple[str, str, int | None], tuple[PlanEntry, list[int] | None]]:
-    """Return the faults of a plan, one on several links as one, by what tells them apart."""
+    """Return the faults of a plan by name, text and first agent. A fault on several links is one."""
     return {
         (entry.name, entry.text, agents[0] if agents else None): (entry, agents)
         for entry, agents in plan.shared()

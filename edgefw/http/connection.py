@@ -102,7 +102,7 @@ class HttpConnection:
             await self._event()
 
     async def _event(self) -> Any:
-        """Return the next event of the protocol, reading on where it takes more; a piece in each turn."""
+        """Return the next event of the protocol. Where bytes are missing, one piece a turn is read."""
         while (event := self._http.next_event()) is h11.NEED_DATA:
             async with asyncio.timeout_at(self._deadline):
                 data = await self._reader.read(PIECE)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Routes:
-    """An app that answers GET at a few paths; all others are `otherwise`'s, or not there."""
+    """An app that answers GET at a few paths. All others are for `otherwise`, or answered with 404."""
 
     def __init__(self, routes: Mapping[str, Route], otherwise: ASGIApp | None = None) -> None:
         self._routes, self._otherwise = routes, otherwise
@@ -61,7 +61,7 @@ def service_routes(
 
 
 async def show_metrics(registry: CollectorRegistry) -> Answer:
-    """Return metrics in Prometheus' format, made a family at a time: nothing that is due waits for all."""
+    """Return metrics in Prometheus' format, made one family a turn: what is due need not wait for all."""
     pieces = []
     for family in registry.collect():
         pieces.append(generate_latest(_One(family)))

@@ -47,7 +47,7 @@ def run_service(name: str, service: Service) -> int:
 
 
 async def unless(stop: Stop, work: Coroutine[Any, Any, T]) -> T | None:
-    """Return what some work comes to, or None where `stop` comes first: then the work is given up."""
+    """Return the result of some work, or None if `stop` is set first: then the work is cancelled."""
 
     async def stopped() -> None:
         await stop.wait()
@@ -58,9 +58,9 @@ async def unless(stop: Stop, work: Coroutine[Any, Any, T]) -> T | None:
 async def answering(
     role: str, listen: Place, work: Callable[[], Awaitable[T]], transport: Transport = GRPC
 ) -> T:
-    """Return what some work comes to, of a process that is not ready before it is done.
+    """Do some work without which a process is not ready, and return its result.
 
-    Meanwhile it answers /metrics, and /healthz with `not ready`: who waits for others is not down.
+    Meanwhile the process answers /metrics, and /healthz with `not ready`: who waits for others is not down.
     """
     http = await _serve(service_routes(new_registry(role), lambda: False), listen, transport)
     try:

@@ -59,7 +59,8 @@ class Connection:
     def attempts(self, what: str, refusal: Refusal) -> Attempts:
         """Return tries without end to do `what`.
 
-        `refusal` says which error a refusal is to the caller; None, that it may pass like any other failure.
+        `refusal` turns a refusal into the error to raise, or into None: then it is tried again like any
+        failure.
         """
         return Attempts(self, what, refusal)
 
@@ -154,7 +155,7 @@ async def ending(call: Any) -> AsyncIterator[Any]:
 
 
 async def while_open(writing: Coroutine[Any, Any, None]) -> None:
-    """Write until the stream ends, and leave it to its reader to say how: what a writer hears says less."""
+    """Write until the stream ends. Why it ended is for the reader to say, who is told more of it."""
     try:
         await writing
     except (grpc.aio.AioRpcError, asyncio.InvalidStateError):

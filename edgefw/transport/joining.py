@@ -24,7 +24,7 @@ class JoinError(EdgefwError):
 
 @dataclass(frozen=True)
 class Joined:
-    """What a process is told: which run, its configuration and, an agent, its samples."""
+    """What a process is told when it joins: the run, its configuration and, for an agent, its samples."""
 
     run_id: str
     configuration: bytes

@@ -72,7 +72,7 @@ class ObserverClient(ResendingStream[pb.ReportRequest]):
         self._scored(Score(answer.round, answer.global_loss, answer.cumulative_loss, regret, gap))
 
     def _refusal(self, error: grpc.aio.AioRpcError) -> RunOverError | None:
-        """Return what ends an agent: that its run is over. No other refusal of a report is worth a play."""
+        """Return the error that ends an agent whose run is over. After any other refusal it tries again."""
         if error.code() is grpc.StatusCode.FAILED_PRECONDITION:
             return RunOverError(f"the observer refuses reports: {error.details()}")
         return None

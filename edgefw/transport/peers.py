@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 def check_hello(me: Identity, message: Any, peers: Mapping[int, PeerLink]) -> pb.Hello:
-    """Return the Hello of a neighbour; who is none, or is in another run, is told both sides' values."""
+    """Return a neighbour's Hello. Who is no neighbour, or is in another run, is told both sides' values."""
     if message is grpc.aio.EOF or message.WhichOneof("content") != "hello":
         raise WireError("hello", "the first message of a stream has to be a Hello")
     hello: pb.Hello = message.hello

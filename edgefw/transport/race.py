@@ -14,10 +14,10 @@ LAST_WRITE = 1.0  # seconds for a write that is under way when a stream ends
 
 
 async def race(*work: Coroutine[Any, Any, T]) -> T:
-    """Return or raise what the first to end comes to; of several, the one that is named first.
+    """Return the result of the first piece of work that ends, or raise its error.
 
-    The others are cancelled, and have ended when this returns. What they end with is not told: halves of a
-    stream break together, of the same cause.
+    If several end together, the one that is named first counts. The others are cancelled and have ended when
+    this returns. Their errors are not told: the halves of a stream break together, for the same reason.
     """
     tasks = [asyncio.create_task(each) for each in work]
     try:
@@ -28,7 +28,7 @@ async def race(*work: Coroutine[Any, Any, T]) -> T:
 
 
 async def watched(serving: Coroutine[Any, Any, None], watching: Coroutine[Any, Any, None]) -> None:
-    """Serve until that ends; an error of whoever watches meanwhile is no secret."""
+    """Run `serving` to its end with `watching` beside it, and raise an error of the one that watches."""
     watcher = asyncio.create_task(watching)
     try:
         await serving

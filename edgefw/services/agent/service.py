@@ -157,7 +157,7 @@ class AgentService:
         log.info("played all %d rounds", self._config.rounds)
 
     def _missed(self, tick: float) -> float | None:
-        """Return by how many seconds a round misses its tick; None where it does not, or goes without."""
+        """Return by how many seconds a round begins after its tick; None if it is in time, or has no tick."""
         late = loop_time() - tick
         return late if self._config.pace and late > 0 else None
 

@@ -29,7 +29,7 @@ LONGEST = 2_000  # characters that are told of a change
 
 
 class Account:
-    """Makes entries; `sink` takes them, None if nobody wants them. `now` is always the monotonic clock's."""
+    """Makes entries and hands them to `sink` (None: nobody wants them). `now` is the event loop's time."""
 
     def __init__(self, timeline: Timeline, sink: Callable[[Entry], None] | None) -> None:
         self._timeline, self._sink = timeline, sink
@@ -38,9 +38,9 @@ class Account:
         self._round = 0  # the last of which anybody's feedback was accepted
 
     def now(self) -> float:
-        """Return what time it is for the broker: after all that it has told, be it by a nanosecond.
+        """Return the broker's time, which is later than every moment it has told, if only by a nanosecond.
 
-        So what it decides by is what its account says, and a replay decides alike.
+        So the broker decides by the very times that its account has, and a replay decides in the same way.
         """
         now = loop_time()
         return max(now, self._timeline.moment(self._last + 1)) if self._last else now

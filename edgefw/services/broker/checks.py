@@ -30,7 +30,7 @@ class Gate:
         self._run_id, self._agents, self._rounds = run_id, agents, rounds
 
     def _label(self, agent: int | None) -> str:
-        """Return the label of an agent in metrics: whoever names 2^32 agents shall not make as many."""
+        """Return the label of an agent in metrics: one for all strangers, who may name 2^32 numbers."""
         return UNKNOWN if agent is None or agent >= self._agents else str(agent)
 
     def refused(self, agent: int | None, error: WireError) -> None:

@@ -90,7 +90,7 @@ class Control:
         )
 
     async def apply(self, kind: str, edit: Callable[[Plan, Moment], Plan], who: str = BROKER) -> Plan:
-        """Put an edited plan in force, for `who` wants it; returns when it is.
+        """Put an edited plan in force and return it then. `who` asked for it.
 
         An error of the edit changes nothing.
         """
@@ -161,7 +161,7 @@ class Control:
         await self._journal.keep_plan(plan.version, plan_to_json(plan, self._journal.timeline.real))
 
     def _start_over(self) -> None:
-        """Build on what is in force again; its new version stands above those that were not kept."""
+        """Let edits build on the plan in force again, with a version above all that could not be kept."""
         self._failures += 1
         self._proposed = replace(self.plan, version=self._proposed.version + 1)
 
@@ -204,9 +204,10 @@ class Control:
             self._redue(agent)
 
     async def _remove(self, over: Sequence[PlanEntry]) -> bool:
-        """Take out faults whose time is over; return False where that has to wait: they do nothing any more.
+        """Take out faults that are over. Return False if that has to wait; they have no effect any more.
 
-        What is accepted is accepted under a version that is on disk, so it waits for that as any change does.
+        Feedback is accepted only under versions that are on disk, so this waits for the disk as any change
+        does.
         """
         before = self.plan
         with suppress(JournalFullError):

@@ -32,9 +32,9 @@ class BrokerEvent:
 
 
 class Listener:
-    """One who listens, from `async with` to its end: one that is slow loses the oldest and is told so.
+    """One who listens, from `async with` to its end. A slow one loses the oldest events and is told so.
 
-    `client` is where it listens from: who has most listeners gives way where there is no room.
+    `client` is where it listens from. Where there is no room, the client with most listeners loses one.
     """
 
     def __init__(self, hub: Events, kinds: frozenset[str], client: str) -> None:
@@ -70,7 +70,7 @@ class Listener:
         self._awake.set()
 
     async def take(self, patience: float) -> list[BrokerEvent] | None:
-        """Return what has happened since; nothing if that takes too long; None once it is over."""
+        """Return the events since the last call: none if `patience` is over, None if the stream is."""
         if not self._waiting and not self._over:
             self._awake.clear()
             try:

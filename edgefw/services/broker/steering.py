@@ -33,7 +33,7 @@ class LinkState:
 
 
 class Steering(Protocol):
-    """The broker, as far as whoever steers it is concerned; `Control` is what has it."""
+    """What whoever steers a broker sees of it. `Control` implements it."""
 
     @property
     def run_name(self) -> str:
@@ -59,7 +59,7 @@ class Steering(Protocol):
         """Return the link of an agent that is there."""
 
     async def apply(self, kind: str, edit: Callable[[Plan, Moment], Plan], who: str) -> Plan:
-        """Put an edited plan in force, for `who` wants it, and return it.
+        """Put an edited plan in force and return it. `who` asked for it.
 
         An error of the edit changes nothing.
         """

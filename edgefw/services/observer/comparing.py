@@ -97,7 +97,7 @@ def main(scenario_path: str) -> None:
 
 
 def _niceness() -> int:
-    """Return how nice this process is to be: as nice as can be, if it is not told."""
+    """Return the niceness of this process: the one it is told, else the largest there is."""
     text = os.environ.get(NICE, "19")
     if text not in {str(value) for value in range(20)}:
         sys.exit(f"edgefw: {NICE} is {text!r}: it has to be a number from 0 to 19")

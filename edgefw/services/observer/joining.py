@@ -27,7 +27,7 @@ _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]+\]")  # a name, or an
 
 
 class Joining:
-    """The members of one run; `again` is told when one that has played comes anew, having forgotten it."""
+    """The members of one run. `again` is called if one that has played joins anew, its memory lost."""
 
     def __init__(
         self, setup: Setup, run_id: str, attendance: Attendance, again: Callable[[], None] | None

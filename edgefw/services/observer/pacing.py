@@ -20,7 +20,7 @@ class Pacing:
         self._seen: deque[tuple[int, float]] = deque(maxlen=WINDOW + 1)  # rounds, and when each was complete
 
     def completed(self, t: int) -> None:
-        """Note that round t is the last that all have played; to be told it again changes nothing."""
+        """Note that all have played round t. Noting it again changes nothing."""
         if t > (self._seen[-1][0] if self._seen else 0):
             self._seen.append((t, self._now()))
 

@@ -160,7 +160,7 @@ class Handlers:
         raise UnknownError(f"there is no agent {text!r}: agents are 0 to {agents - 1}")
 
     def _whose(self, request: Request) -> int | None:
-        """Return the agent that the path names, None where it names none: a fault is on all links."""
+        """Return the agent in the path. None if there is none: then a fault is on all links."""
         return self._agent(request) if "agent" in request.path_params else None
 
     async def _link(self, link: LinkState) -> bytes:
@@ -185,7 +185,7 @@ class Handlers:
         return faults
 
     async def _read(self, body: Any) -> Posted:
-        """Read a fault; one with a long trace aside from everything else, for it takes a while."""
+        """Read a fault. One with a long trace takes a while, so it is read on a thread."""
         own = body.get("attributes", body) if isinstance(body, dict) else None
         trace = own.get("trace") if isinstance(own, dict) else None
         if isinstance(trace, list) and len(trace) > LONG:

@@ -44,7 +44,7 @@ def _not_too_many(faults: object) -> object:
 
 
 class PlanBody(Strict):
-    """A plan that is to take the place of the whole; its faults are not looked at yet."""
+    """A plan that replaces the whole; its faults are not checked yet."""
 
     faults: Annotated[list[Any], BeforeValidator(_not_too_many)]
     disabled: list[Count] = Field(
@@ -77,7 +77,7 @@ class PlanShown(Strict):
 
 
 def _time(seconds: float | None) -> str | None:
-    """Return seconds as people write them, to the microsecond; one that is past is none."""
+    """Return seconds as people write them, to the microsecond; a time that has passed is 0."""
     if seconds is None or not math.isfinite(seconds):
         return None
     return format_duration(round(max(seconds, 0.0), 6))

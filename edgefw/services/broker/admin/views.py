@@ -22,7 +22,7 @@ MOST_TEXTS = 4000  # faults that are kept as text
 
 
 class Shown:
-    """Faults as JSON. Each is made once for as long as it is there: it may be shown with every link."""
+    """Faults as JSON. The text of a fault is made once and kept: it may be shown with every link."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -43,7 +43,7 @@ class Shown:
         return await self._text(entry, None if entry.agent is None else [entry.agent], longest)
 
     async def _text(self, entry: PlanEntry, agents: list[int] | None, longest: int | None = None) -> bytes:
-        """Return a fault with its agents before all else: of several links, what follows is the same."""
+        """Return a fault with its agents first: what follows is the same on every link, and is kept."""
         known = self._texts.get((id(entry), longest)) or await self._make(entry, longest)
         return b'{"agents":%s,%s' % (encoded("all" if agents is None else agents), known[1][1:])
 

@@ -148,9 +148,9 @@ class SqliteJournal(Journal):
         self._lock.release()
 
     def _promise(self) -> asyncio.Future[None]:
-        """Return what resolves when the batch that gathers is written, which begins at once.
+        """Return a future that resolves when the batch that is being gathered is on disk.
 
-        Not before all that the event loop has at hand has been added: whoever is woken waits for its turn.
+        Writing begins with the next turn of the event loop, so all that this turn adds goes with it.
         """
         future: asyncio.Future[None] = self._loop.create_future()
         if self._over is not None:
