@@ -6,8 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from edgefw.api.tables import columns, write_csv, write_parquet
 from edgefw.errors import InputError
 from edgefw.history import Counts, History, Numbers, frame, gather
 from edgefw.page.folder import read_scenario
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
     from edgefw.scenario.model import Scenario
     from edgefw.verification.verdict import Verdict
-
-_COLUMNS = ("loss", "local_loss", "regret", "delay", "outstanding", "total_delay")
 
 
 class Run:
@@ -87,12 +84,27 @@ class Run:
 
     def to_frame(self) -> DataFrame:
         """Return a pandas.DataFrame with a row for every round and agent; NaN where regret is not known."""
-        T, n = self.loss.shape
-        unknown = np.full((T, n), np.nan)
-        arrays = {name: getattr(self, name) for name in _COLUMNS}
-        columns = {name: (unknown if each is None else each).reshape(-1) for name, each in arrays.items()}
-        places = {"round": np.repeat(np.arange(1, T + 1), n), "agent": np.tile(np.arange(n), T)}
-        return frame(places | columns)
+        return frame(columns(self))
+
+    def to_csv(self, path: str | os.PathLike[str]) -> Path:
+        """Write the rows of `to_frame` to a CSV file, empty where a number is not known; return its path."""
+        return write_csv(self, path)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> Path:
+        """Write the rows of `to_frame` to a Parquet file; return its path."""
+        return write_parquet(self, path)
+
+    def to_tensorboard(self, folder: str | os.PathLike[str]) -> Path:
+        """Write an event file for TensorBoard to a new folder: the network's curves and every agent's."""
+        from edgefw.api.tensorboard import write_tensorboard  # noqa: PLC0415 - most runs are not exported
+
+        return write_tensorboard(self, folder)
+
+    def to_mlflow(self, url: str, experiment: str = "edgefw") -> str:
+        """Send scenario, totals and curves to a server of MLflow; return where it shows them."""
+        from edgefw.api.mlflow import send_mlflow  # noqa: PLC0415 - most runs are not exported
+
+        return send_mlflow(self, url, experiment)
 
     def plot(self) -> Figure:
         """Return a matplotlib figure: loss, regret and outstanding feedback, mean and range over agents."""
