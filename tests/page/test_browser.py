@@ -105,7 +105,10 @@ def test_a_run_under_way_is_shown_and_its_delays_are_changed_by_clicking(
         visit.wait(f"{curves('observed')}[2].at(-1) >= 1")  # it shows
         visit.wait(f"{curves('cost')}[2].some((value) => Math.abs(value) > 1e-3)")  # beside one without it
         assert visit.page.locator(".node").nth(2).get_attribute("aria-label").endswith("latency 1s")  # type: ignore[union-attr]
+        assert visit.faults() == []  # with the panel open
         _black_out_and_clear(visit)
+        visit.page.keyboard.press("Escape")  # the button that was pressed is no longer one
+        assert visit.page.locator("#panel").is_hidden()
         look(visit)
 
 
@@ -123,7 +126,10 @@ def test_among_a_hundred_agents_a_delay_set_by_clicking_reaches_the_broker_and_i
         assert visit.value(f"{observed}.length") == 100  # nobody is left out
         assert visit.value(f"{observed}.filter((curve) => curve.at(-1) >= 1).length") == 1
         look(visit)
-        assert visit.faults() == []
+        visit.page.keyboard.press("Escape")
+        visit.wait("new Set(run.charts.lines[0][1].data.color).size === 2")
+        marked = visit.value("run.charts.lines[0][1].data.color.indexOf(run.charts.plan)")
+        assert marked == 57  # it stands out
     plans = [entry for entry in run.living.folder.account() if entry.kind is Kind.PLAN]
     assert [entry.what for entry in plans[1:]] == ["agent 57: latency 1s is set"]
 

@@ -41,7 +41,7 @@ class Visit:
 
     def __init__(self, page: Page, url: str, ready: str) -> None:
         self.page, self.complaints, self._hosts = page, list[str](), set[str]()
-        page.set_default_timeout(PATIENCE * 1000)
+        page.set_default_timeout(4 * PATIENCE * 1000)  # a browser takes seconds of work, beside other tests
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", lambda request: self._hosts.add(urlsplit(request.url).netloc))

@@ -56,13 +56,13 @@ export class Charts {
     this.bad = name === "dark" ? "#ff8f86" : "#b3261e";
   }
 
-  // Put the whole story in; lines of agents that are not chosen step back.
-  show(story, chosen, pace) {
+  // Put the whole story in; lines of agents that are not chosen step back, of many those that are not late.
+  show(story, chosen, pace, late) {
     if (!this.document) return;
     const many = this.n > MANY;
-    const color = this.names.map((_, i) => (i === chosen && many ? "#e8862a" : lineColor(i, this.n)));
-    const width = this.names.map((_, i) => (i === chosen ? 3 : many ? 1 : 1.6));
-    const alpha = this.names.map((_, i) => (i === chosen ? 1 : chosen !== null ? (many ? 0.22 : 0.35) : many ? 0.4 : 0.9));
+    const color = this.names.map((_, i) => (many && i === chosen ? "#e8862a" : many && late[i] ? this.plan : lineColor(i, this.n)));
+    const width = this.names.map((_, i) => (i === chosen ? 3 : many && !late[i] ? 1 : 1.6));
+    const alpha = this.names.map((_, i) => (i === chosen ? 1 : many && late[i] ? 0.9 : chosen !== null ? (many ? 0.22 : 0.35) : many ? 0.4 : 0.9));
     for (const [name, source] of this.lines) {
       const [xs, ys] = [[], []];
       for (const curve of story[name]) {

@@ -26,7 +26,8 @@ export class Panel {
     this.agent = null;
     this.closed = closed;
     document.getElementById("panel-close").addEventListener("click", () => this.close());
-    this.place.addEventListener("keydown", (event) => event.key === "Escape" && this.close());
+    // Wherever the focus is: a button that was pressed may be gone.
+    document.addEventListener("keydown", (event) => event.key === "Escape" && this.agent !== null && this.close());
   }
 
   open(node, members, opener) {

@@ -107,9 +107,16 @@ class Page {
   }
 
   draw() {
-    this.charts.show(this.story, this.chosen, this.about.pace);
+    this.charts.show(this.story, this.chosen, this.about.pace, this.#late());
     this.#notes();
     this.#look();
+  }
+
+  // Those of the shown that a fault of their own is set on now.
+  #late() {
+    const force = this.story.force(this.story.rounds.at(-1) ?? 0);
+    const agents = new Set([...force.faults.map(([agent]) => agent), ...force.disabled]);
+    return this.names.map((_, i) => (this.groups ? this.groups[i].some((agent) => agents.has(agent)) : agents.has(i)));
   }
 
   // Show the point that is looked at: all but the curves.
@@ -152,11 +159,11 @@ class Page {
     const known = this.following && gap !== null && gap !== undefined;
     $("tile-regret-note").textContent = known ? `at most ${number(story.network_regret[point] + gap)}` : Number.isNaN(story.network_regret[point] ?? NaN) ? story.status.regret ?? "" : "of the worst agent";
     $("tile-loss").textContent = number(story.network_loss[point], 3);
-    const queues = story.queue.map((_, i) => story.known("queue", i, point)).filter((value) => !Number.isNaN(value));
+    const queues = story.queue.map((_, i) => story.known("queue", i, point) || 0); // not known yet: none
     const held = queues.reduce((sum, value) => sum + value, 0);
     $("tile-queue").textContent = number(held, 0);
     const most = queues.indexOf(Math.max(...queues));
-    $("tile-queue-note").textContent = queues.length && queues[most] > 1 ? `most of ${this.groups ? "group" : "agent"} ${most}: ${queues[most]}` : "";
+    $("tile-queue-note").textContent = queues[most] > 1 ? `most of ${this.groups ? "group" : "agent"} ${most}: ${queues[most]}` : "";
     const pace = this.#pace(point);
     $("tile-pace").textContent = seconds(pace);
     const late = about.pace && pace > about.pace * BEHIND;
@@ -172,6 +179,7 @@ class Page {
 
   #notes() {
     for (const name of ["regret", "ratio", "loss"]) this.charts.note(name, "bold: network");
+    for (const name of ["queue", "delay"]) this.charts.note(name, this.n > MANY ? "coloured: a fault is set" : "");
     const none = (name) => this.story.points > 3 && this.story[name].every((curve) => curve.every(Number.isNaN));
     if (none("regret")) for (const name of ["regret", "ratio"]) this.charts.note(name, this.story.status.regret ?? "");
     this.charts.note("cost", none("cost") ? this.story.status.cost ?? "" : "bold: network; against the run without");
