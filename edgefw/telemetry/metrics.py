@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
 
@@ -64,6 +64,7 @@ class AgentMetrics:
 
     def __init__(self, registry: CollectorRegistry, agent: int) -> None:
         self._agent = str(agent)
+        self._series: dict[tuple[int, int, tuple[str, ...]], Any] = {}  # by metric, neighbour, other labels
         make = _Names(registry, "agent", self._agent)
         self.round = make.gauge("round", "The round of the last play.")
         self.round_duration = make.histogram(
@@ -129,21 +130,29 @@ class AgentMetrics:
 
     def wait(self, peer: int, seconds: float) -> None:
         """Count a wait that is over."""
-        self._wait.labels(self._agent, str(peer)).observe(seconds)
+        self._of(self._wait, peer).observe(seconds)
 
     def waiting(self, peer: int, seconds: float) -> None:
         """Show a wait that goes on (0: it is over)."""
-        self._waiting.labels(self._agent, str(peer)).set(seconds)
+        self._of(self._waiting, peer).set(seconds)
 
     def peer_up(self, peer: int, *, up: bool) -> None:
         """Show whether the stream to a neighbour stands."""
-        self._up.labels(self._agent, str(peer)).set(int(up))
-        self._connects.labels(self._agent, str(peer)).inc(int(up))
+        self._of(self._up, peer).set(int(up))
+        self._of(self._connects, peer).inc(int(up))
 
     def frame(self, peer: int, direction: str, size: int) -> None:
         """Count a frame `sent` or `received`."""
-        self._frames.labels(self._agent, str(peer), direction).inc()
-        self._bytes.labels(self._agent, str(peer), direction).inc(size)
+        self._of(self._frames, peer, direction).inc()
+        self._of(self._bytes, peer, direction).inc(size)
+
+    def _of(self, metric: M, peer: int, *labels: str) -> M:
+        """Return a series by its neighbour; one that was found before is not looked for again."""
+        key = id(metric), peer, labels
+        series: M | None = self._series.get(key)
+        if series is None:
+            series = self._series[key] = metric.labels(self._agent, str(peer), *labels)
+        return series
 
     def rejected(self, peer: str, reason: str) -> None:
         """Count a stream that was ended because of what came over it."""

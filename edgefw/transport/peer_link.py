@@ -62,7 +62,7 @@ class PeerLink:
         self._sent: deque[tuple[int, Any]] = deque(maxlen=2)  # (position, message)
         self._inbox: dict[int, Frame] = {}
         self._needed = 0  # the first position not yet taken out of the inbox
-        self._arrival = asyncio.Event()
+        self._came: Callable[[Frame], None] | None = None  # who expects the frame of that position
         self._stream: PeerStream | None = None
         self._largest = 8 * math.prod(me.shape) + 1024  # two dense arrays, and room for the rest
         self.sent_bytes = 0
@@ -90,15 +90,31 @@ class PeerLink:
         if self._stream is not None:
             self._stream.wake()
 
+    def expect(self, t: int, k: int, came: Callable[[Frame], None]) -> None:
+        """Hand the neighbour's frame (t, k) to `came`: now if it is there, else as soon as it is."""
+        self._needed, self._came = self._position(t, k), came
+        self._hand_over()
+
+    def give_up(self) -> None:
+        """Expect nothing any more."""
+        self._came = None
+
     async def receive(self, t: int, k: int) -> Frame:
         """Return the neighbour's frame (t, k), waiting for it without end: the caller sets deadlines."""
-        self._needed = self._position(t, k)
-        while self._needed not in self._inbox:
-            self._arrival.clear()
-            await self._arrival.wait()
-        frame = self._inbox.pop(self._needed)
-        self._needed += 1
-        return frame
+        frame: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
+        self.expect(t, k, frame.set_result)
+        try:
+            return await frame
+        finally:
+            self.give_up()
+
+    def _hand_over(self) -> None:
+        """Give the frame that is needed to whoever expects it."""
+        if self._came is not None and self._needed in self._inbox:
+            came, self._came = self._came, None
+            frame = self._inbox.pop(self._needed)
+            self._needed += 1
+            came(frame)
 
     @contextmanager
     def open(self, hello: pb.Hello) -> Iterator[PeerStream]:
@@ -154,7 +170,7 @@ class PeerLink:
             )
         self._inbox[position] = decode_frame(message, self.peer, self._me.shape)
         self._metrics.frame(self.peer, "received", size)
-        self._arrival.set()
+        self._hand_over()
 
     @property
     def _missing(self) -> int:

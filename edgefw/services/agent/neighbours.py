@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from edgefw.services.clock import loop_time
 from edgefw.transport.codec import encode_frame
-from edgefw.transport.race import end_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from edgefw.core.messages import Frame
     from edgefw.telemetry.metrics import AgentMetrics
@@ -43,33 +42,38 @@ class Neighbours:
         for link in self._links.values():
             link.send(encoded)
         self.messages += len(self._links)
-        tasks = {j: asyncio.create_task(self._receive(link, frame)) for j, link in self._links.items()}
+        meeting = _Meeting(frame, self._links, self._heard)
+        if len(meeting.frames) < len(self._links):
+            await self._all_there(meeting)
+        return {j: meeting.frames[j] for j in self._links}
+
+    async def _all_there(self, meeting: _Meeting) -> None:
+        """Wait until all frames have come; meanwhile the log says now and then who is silent."""
+        self._report_later(meeting)
         try:
-            await self._all_there(tasks, frame)
-            return {j: task.result() for j, task in tasks.items()}
+            await meeting.whole
         finally:
-            if waiting := [task for task in tasks.values() if not task.done()]:
-                await end_all(waiting)
+            self._timer.cancel()
+            meeting.end()
 
-    async def _receive(self, link: PeerLink, sent: Frame) -> Frame:
-        begin = loop_time()
-        frame = await link.receive(sent.t, sent.k)
-        self._metrics.wait(link.peer, loop_time() - begin)
-        if link.peer in self._silent:
-            self._silent.remove(link.peer)
-            self._metrics.waiting(link.peer, 0)
-        return frame
+    def _report_later(self, meeting: _Meeting) -> None:
+        self._timer = asyncio.get_running_loop().call_later(REPORT_WAIT, self._report, meeting)
 
-    async def _all_there(self, tasks: Mapping[int, asyncio.Task[Frame]], frame: Frame) -> None:
-        begin, pending = loop_time(), set(tasks.values())
-        while pending:
-            _, pending = await asyncio.wait(pending, timeout=REPORT_WAIT)
-            silent = (link for j, link in self._links.items() if tasks[j] in pending)
-            self._say_who_is_silent(silent, frame, loop_time() - begin)
+    def _report(self, meeting: _Meeting) -> None:
+        self._say_who_is_silent(meeting)
+        self._report_later(meeting)
 
-    def _say_who_is_silent(self, silent: Iterable[PeerLink], frame: Frame, waited: float) -> None:
+    def _heard(self, peer: int, waited: float) -> None:
+        """Note that a neighbour's frame has come."""
+        self._metrics.wait(peer, waited)
+        if peer in self._silent:
+            self._silent.remove(peer)
+            self._metrics.waiting(peer, 0)
+
+    def _say_who_is_silent(self, meeting: _Meeting) -> None:
+        frame, waited = meeting.frame, meeting.waited()
         level = logging.ERROR if waited > self._timeout else logging.WARNING
-        for link in silent:
+        for link in meeting.silent():
             self._silent.add(link.peer)
             self._metrics.waiting(link.peer, waited)
             log.log(
@@ -78,3 +82,36 @@ class Neighbours:
                 *(self._agent, link.peer, frame.t, frame.k, waited, self._timeout),
                 "up" if link.up else "down",
             )
+
+
+class _Meeting:
+    """One exchange: which frames have come, and when all have. No task waits for a single frame."""
+
+    def __init__(
+        self, frame: Frame, links: Mapping[int, PeerLink], heard: Callable[[int, float], None]
+    ) -> None:
+        self.frame, self._links, self._heard = frame, links, heard
+        self.frames: dict[int, Frame] = {}
+        self.whole: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._begin = loop_time()
+        for link in links.values():
+            link.expect(frame.t, frame.k, self._came)
+
+    def waited(self) -> float:
+        """Return for how many seconds it has been going on."""
+        return loop_time() - self._begin
+
+    def silent(self) -> list[PeerLink]:
+        """Return the links over which nothing has come."""
+        return [link for j, link in self._links.items() if j not in self.frames]
+
+    def end(self) -> None:
+        """Expect nothing any more."""
+        for link in self.silent():
+            link.give_up()
+
+    def _came(self, frame: Frame) -> None:
+        self.frames[frame.agent] = frame
+        self._heard(frame.agent, self.waited())
+        if len(self.frames) == len(self._links):
+            self.whole.set_result(None)

@@ -127,11 +127,28 @@ def test_giving_up_an_exchange_leaves_nobody_waiting() -> None:
     async def test() -> None:
         edges = Edges()
         exchange = exchanging(edges)
+        edges.send(2)
         await asyncio.sleep(0.1)
-        assert len(asyncio.all_tasks()) == 2 + len(edges.links)
         exchange.cancel()
         with pytest.raises(asyncio.CancelledError):
             await exchange
         assert asyncio.all_tasks() == {asyncio.current_task()}
+        edges.send(0, 3)  # nobody expects them any more: they stay where they are
+        assert [edges.waits(j) for j in edges.links] == [None, 1, None]
+        assert (await edges.links[3].receive(1, 1)).agent == 3
+        await asyncio.sleep(2.0)
+        assert edges.waiting() == {}
+
+    virtual_time.run(test())
+
+
+def test_frames_that_are_there_are_not_waited_for() -> None:
+    async def test() -> None:
+        edges = Edges()
+        edges.send(0, 2, 3)
+        exchange = edges.neighbours.exchange(frame(1, 1, 1))
+        with pytest.raises(StopIteration) as over:
+            exchange.send(None)  # it ends without ever letting go
+        assert list(over.value.value) == [0, 2, 3]
 
     virtual_time.run(test())
