@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgefw.api.run import Run, load_run
+from edgefw.errors import InputError
 from edgefw.local import emulation
 from edgefw.local.liveview import PlainView, View
 from edgefw.scenario.load import Source, load
@@ -34,6 +35,8 @@ def emulate(
     """
     place = None if out is None else Path(out)
     view = PlainView if show else View
+    if virtual and memory:
+        raise InputError("memory is for a broker with a journal: leave it out with virtual, which has none")
     if virtual:
         done = virtually.emulate(load(scenario), place, view)
     else:

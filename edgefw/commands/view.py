@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +60,7 @@ def make_app(folder: RunFolder) -> PageApp:
     except InputError as error:
         status["cost"] = str(error)
     teller = Teller(lambda: story, "finished", drawn["network"]["groups"], lambda: status)
-    return PageApp(about(scenario, live=False), teller, prepare)
+    return PageApp(partial(about, scenario, live=False), teller, prepare)
 
 
 def _gap(folder: RunFolder) -> float | None:

@@ -37,32 +37,28 @@ def about(scenario: Scenario, *, live: bool) -> dict[str, Any]:
 
 def forms(clock: str) -> list[dict[str, Any]]:
     """Return a form for every fault type that a run under this clock may have, from the types themselves."""
-    return [
-        {
-            "type": name,
-            "about": (inspect.getdoc(type_) or name).splitlines()[0],
-            "fields": [
-                *(
-                    _field(type_, field, clock, own=True)
-                    for field in sorted(type_.own_fields(), key=_order(name))
-                ),
-                *(_field(type_, field, clock, own=False) for field in COMMON),
-            ],
-            "example": _example(type_, clock),
-        }
-        for name, type_ in TYPES.at_hand().items()
-        if clock in type_.clocks
-    ]
+    return [_form(name, type_, clock) for name, type_ in TYPES.at_hand().items() if clock in type_.clocks]
+
+
+def _form(name: str, type_: type[Fault], clock: str) -> dict[str, Any]:
+    schemas = type_.model_json_schema()["properties"]
+    fields = [(field, True) for field in sorted(type_.own_fields(), key=_order(name))]
+    fields += [(field, False) for field in COMMON]
+    return {
+        "type": name,
+        "about": (inspect.getdoc(type_) or name).splitlines()[0],
+        "fields": [_field(type_, field, schemas[field], clock, own=own) for field, own in fields],
+        "example": _example(type_, clock),
+    }
 
 
 def _order(name: str) -> Any:
     return lambda field: (field != name, field in SELDOM)
 
 
-def _field(type_: type[Fault], name: str, clock: str, *, own: bool) -> dict[str, Any]:
+def _field(type_: type[Fault], name: str, schema: dict[str, Any], clock: str, *, own: bool) -> dict[str, Any]:
     field = type_.model_fields[name]
     counted = counted_fields(type_).get(name)
-    schema = type_.model_json_schema()["properties"][name]
     schema = not_null(schema) if counted is None else counted_schema(counted, clock)
     return {
         "name": name,

@@ -49,11 +49,14 @@ _SAFE = {
 
 
 class PageApp:
-    """The page of a run; `prepare` makes what takes long, `admin` answers calls that change delays."""
+    """The page of a run; `prepare` makes what takes long, `admin` answers calls that change delays.
+
+    `about` says what the run is, when somebody asks.
+    """
 
     def __init__(
         self,
-        about: dict[str, Any],
+        about: Callable[[], dict[str, Any]],
         teller: Teller,
         prepare: Callable[[], Awaitable[bytes]],
         admin: ASGIApp | None = None,
@@ -99,7 +102,7 @@ class PageApp:
 
     async def _data(self, name: str) -> bytes | None:
         if name == "about":
-            return json.dumps(self._about).encode()
+            return json.dumps(self._about()).encode()
         if name == "story":
             return self._teller.message()[1]
         return await self._make() if name == "prepared" else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def app(
     groups = grouped(graph_of(shown))
     whole = None if len(groups) == told.n else groups
     teller = Teller(lambda: told, "run", whole, lambda: {"phase": "running"})
-    return PageApp(about(shown, live=True), teller, prepare, admin)
+    return PageApp(partial(about, shown, live=True), teller, prepare, admin)
 
 
 @dataclass

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,7 +68,7 @@ class LivePage:
     def _make(self, admin: Forward) -> PageApp:
         run = self._folder.path.resolve().name.replace(" ", "-")
         self._teller = Teller(lambda: self._story, run, self._groups, self._status)
-        return PageApp(about(self._scenario, live=True), self._teller, self._prepare, admin)
+        return PageApp(partial(about, self._scenario, live=True), self._teller, self._prepare, admin)
 
     async def start(self) -> None:
         """Start the helper that will draw the figures; gRPC is to have no threads yet: a fork troubles it."""
