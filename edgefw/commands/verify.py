@@ -21,13 +21,18 @@ def options(parser: argparse.ArgumentParser) -> None:
         "3 nothing is wrong, but not all could be checked (another build, no broker's account)"
     )
     parser.add_argument("run", metavar="RUN", help="a run folder")
-    parser.set_defaults(call=lambda arguments: run(arguments.run))
+    parser.add_argument(
+        "--regret",
+        action="store_true",
+        help="also search for the best fixed point once more: seconds to minutes",
+    )
+    parser.set_defaults(call=lambda arguments: run(arguments.run, regret=arguments.regret))
 
 
-def run(run_folder: str) -> None:
+def run(run_folder: str, *, regret: bool = False) -> None:
     """Check the run in a folder; raise where it is not what was recorded, or could not be checked in full."""
     path = Path(run_folder)
-    verdict = check_folder(RunFolder(path))
+    verdict = check_folder(RunFolder(path), regret=regret)
     for line in verdict.lines():
         terminal.out.print(line)
     verdict.require(path)

@@ -98,6 +98,11 @@ def gradient_at_play(loss: Loss, play: Play, features: Real, labels: Labels) -> 
     return gradient(loss.residual(logits(play.point, features), labels), features)
 
 
+def gradient_norm(loss: Loss, play: Play, features: Real, labels: Labels) -> float:
+    """Return the norm of that gradient: a broker ranks feedback by it."""
+    return float(np.linalg.norm(gradient_at_play(loss, play, features, labels)))
+
+
 def in_order(arrivals: Sequence[Feedback]) -> list[Feedback]:
     """Return the arrivals by round, so that no result depends on which came first."""
     return sorted(arrivals, key=lambda feedback: feedback.round)

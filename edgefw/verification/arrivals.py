@@ -14,17 +14,16 @@ would have been open at its beginning: too many. So sweep u began after a, and s
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from edgefw.core.account import Kind
-from edgefw.delays.hold import RoundsHold
 from edgefw.errors import RecordError
 from edgefw.services.agent.service import UNANSWERED
-from edgefw.verification.broker import BrokerAgain
+from edgefw.verification.broker import SECOND, BrokerAgain
+from edgefw.verification.outstanding import check_outstanding
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from edgefw.records import PlayRow
     from edgefw.verification.broker import Key
@@ -34,7 +33,13 @@ NO_ACCOUNT = (
     "run.sqlite has no account of the broker: whether feedback arrived when the plan says is not known"
 )
 HOLE = "the broker's account has a hole: whether feedback arrived when the plan says is not known"
+SILENT = (
+    "agent {agent} acknowledged no feedback from round {s} on, and played on: whether it had it is not known"
+)
 CUT_SHORT = "the broker's account ends before the run does: arrivals were checked up to round {t}"
+
+
+SILENCE = 4 * UNANSWERED  # rounds that an agent may play on while its acknowledgements are on their way
 
 
 def check_arrivals(recorded: Recorded) -> tuple[str, ...]:
@@ -48,12 +53,14 @@ def check_arrivals(recorded: Recorded) -> tuple[str, ...]:
     broker.run(account)
     known = _known_rounds(broker, recorded)
     rows = [row for rows in recorded.rounds[:known] for row in rows]
+    unchecked: tuple[str, ...] = () if known == len(recorded.rounds) else (CUT_SHORT.format(t=known),)
     if recorded.setup.scenario.clock == "rounds":
         _check_equal(broker, rows)
     else:
         _check_order(broker, rows, account[-1].moment)
-    _check_outstanding(broker, rows)
-    return () if known == len(recorded.rounds) else (CUT_SHORT.format(t=known),)
+        unchecked += tuple(_silent(broker))
+    check_outstanding(broker, rows)
+    return unchecked
 
 
 def _known_rounds(broker: BrokerAgain, recorded: Recorded) -> int:
@@ -106,6 +113,32 @@ def _check_order(broker: BrokerAgain, rows: Sequence[PlayRow], end: int) -> None
             )
 
 
+def _silent(broker: BrokerAgain) -> Iterator[str]:
+    """Yield who acknowledged nothing for long though it played on; refuse acknowledgements out of order.
+
+    Feedback goes out in the order of its release, all that is not acknowledged again on a new stream, and
+    agents acknowledge in the order in which it comes.
+    """
+    for agent in range(len(broker.hold.links)):
+        released = sorted((m, s) for (i, s), m in broker.released.items() if i == agent)
+        open_ = [(m, s) for m, s in released if (agent, s) not in broker.acknowledged]
+        open_ = [(m, s) for m, s in open_ if not broker.untold.since(m)]
+        done = [m for m, s in released if (agent, s) in broker.acknowledged]
+        if open_ and done and open_[0][0] < done[-1]:
+            raise RecordError(
+                f"round {open_[0][1]}, agent {agent}: the feedback was released before others "
+                "that were acknowledged, and was not"
+            )
+        if open_ and _played_on(broker, agent, open_[0][0]):
+            yield SILENT.format(agent=agent, s=open_[0][1])
+
+
+def _played_on(broker: BrokerAgain, agent: int, moment: int) -> bool:
+    """Whether an agent went on for long after a moment."""
+    later = [e.moment for (i, _), e in broker.accepted.items() if i == agent and e.moment > moment]
+    return len(later) > SILENCE and max(later) > moment + SECOND
+
+
 def _check_not_early(broker: BrokerAgain, row: PlayRow, s: int, end: int) -> None:
     key, entry = (row.agent, s), broker.accepted.get((row.agent, row.round))
     accepted = end if entry is None else entry.moment
@@ -128,22 +161,3 @@ def _must_be_used_by(broker: BrokerAgain, agent: int, s: int, acknowledged: int)
         if later > UNANSWERED:
             return v + 1
     return broker.hold.rounds + 1
-
-
-def _check_outstanding(broker: BrokerAgain, rows: Sequence[PlayRow]) -> None:
-    """Refuse numbers of outstanding feedback: submitted, not received, not known by its agent to be dropped.
-
-    Under the rounds clock an agent has received what it has used. By the wall clock it may have more.
-    """
-    exact = isinstance(broker.hold, RoundsHold)
-    unused, dropped = dict.fromkeys(range(len(broker.hold.links)), 0), Counter[int]()
-    for row in rows:
-        unused[row.agent] += 1 - len(row.arrivals)
-        dropped[row.agent] += (row.agent, row.round) in broker.dropped
-        most = unused[row.agent]
-        least = most - dropped[row.agent] if exact else 0
-        if not least <= row.outstanding <= most:
-            raise RecordError(
-                f"round {row.round}, agent {row.agent}: {row.outstanding} feedbacks are said to be "
-                f"outstanding, {most} are unused and {dropped[row.agent]} of them dropped"
-            )

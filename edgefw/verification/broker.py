@@ -8,6 +8,7 @@ a broker did just before it was killed may be missing; the BEGUN that follows sa
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from edgefw.core.account import Entry, Kind
@@ -16,9 +17,11 @@ from edgefw.delays.limits import Capacity
 from edgefw.delays.plan import plan_from_json
 from edgefw.errors import DataError, RecordError, WireError
 from edgefw.scenario.plan import scenario_plan
+from edgefw.services.agent.service import UNANSWERED
+from edgefw.verification.untold import Untold
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from edgefw.delays.hold import Taken
     from edgefw.delays.plan import Plan
@@ -28,6 +31,7 @@ Key = tuple[int, int]
 
 SECOND = 10**9  # nanoseconds
 SLACK = 2_000  # nanoseconds that two ways to compute a due time may differ
+IN_A_TURN = UNANSWERED + 1  # feedbacks of an agent that a broker may accept before its releaser has its turn
 LATEST = 10 * SECOND  # what was due so long before the account ends has to have been released
 
 _NO_LIMITS = Capacity(link=2**62, all=2**62, bytes=2**62)  # what was accepted had room
@@ -40,18 +44,23 @@ class BrokerAgain:
         self._zero, self._end = account[0].moment, account[-1].moment
         self._first = scenario_plan(scenario)
         self._plans = {entry.version: self._read_plan(entry) for entry in account if entry.kind is Kind.PLAN}
-        self._restarts = restarts(account)
+        self.untold = Untold(account)
+        self._told = [e.moment for e in account if e.kind is Kind.ACCEPTED and e.due is not None]
+        self._patience = IN_A_TURN * len(self._first.rules.links)
         self.hold = make_hold(self._first, _NO_LIMITS)
         self.accepted: dict[Key, Entry] = {}
         self._round = 0  # the last of which anybody's feedback was accepted
         self.released: dict[Key, int] = {}  # when each was released first
         self.acknowledged: dict[Key, int] = {}
         self.lost: dict[Key, int] = {}  # when each was due that a killed broker may have released unseen
-        self.dropped: set[Key] = set()  # by the plan,
+        self.dropped: dict[
+            Key, int
+        ] = {}  # by the plan, with the play after which its agent knew at the latest,
         self._said_dropped: set[Key] = set()  # and by the account
         self.arrivals: dict[Key, tuple[int, ...]] = {}  # F_t by agent and t (rounds clock)
         self._ripe: dict[Key, int] = {}  # due, and to be released next
         self._newest = 0  # the latest due time of what has been released
+        self._asked: dict[int, int] = {}  # when a link was last asked what is due on it
 
     def run(self, account: Sequence[Entry]) -> None:
         """Take the whole account, which has no hole."""
@@ -70,16 +79,20 @@ class BrokerAgain:
             if entry.kind is not Kind.RELEASED:
                 self._none_left_behind()
             take[entry.kind](entry)
+            self._check_version(entry)
         self._none_left_behind()
         self._nothing_forgotten()
 
     def _take_begun(self, entry: Entry) -> None:
         """Begin; or go on after a restart, before which some entries may be missing."""
-        if entry.moment in self._restarts:
-            self.lost |= self._due_by(entry.moment) | self._ripe
-            self._ripe = {}
-            for link in self.hold.links:
-                self._drop(link.agent, self.hold.redue(link.agent, self._at(entry.moment)))
+        for span in self.untold.spans:
+            if span.begun == entry.moment:
+                self._ripe |= self._due_by(entry.moment)
+                self._none_overdue(self._ripe, span.told)
+                self.lost |= self._ripe
+                self._ripe = {}
+                for link in self.hold.links:
+                    self._redue(link.agent, entry.moment)
 
     def _take_plan(self, entry: Entry) -> None:
         current, plan = self.hold.plan.version, self._plans[entry.version]
@@ -87,7 +100,7 @@ class BrokerAgain:
             raise RecordError("the first plan of the broker's account is not the scenario's")
         if entry.version < current:
             raise RecordError(f"plan {entry.version} comes after plan {current} in the broker's account")
-        if entry.what and not self._restarts and entry.round != self._round:
+        if entry.what and not self.untold.spans and entry.round != self._round:
             raise RecordError(
                 f"plan {entry.version} is said to have come after round {entry.round}, it was {self._round}"
             )
@@ -99,23 +112,35 @@ class BrokerAgain:
         self._check_place(key)
         self._under(entry)
         if key in self.accepted:
-            if not self._restarted(self.accepted[key].moment, entry.moment):
+            if not self.untold.restarted(self.accepted[key].moment, entry.moment):
                 raise RecordError(f"{_name(key)} was accepted twice")
             self._withdraw(key, entry.moment)  # it was not yet on disk when the broker was killed
-        self._collect_before(agent, s)
+        self._collect_before(agent, s, entry.moment)
         taken: Taken = self.hold.submit(agent, s, b"", entry.norm or 0.0, self._at(entry.moment))
         self.accepted[key] = entry
         self._round = max(self._round, s)
-        self._drop(agent, (*taken.others, *((s,) if taken.dropped else ())))
+        self._drop(agent, taken.others)
+        if taken.dropped:
+            self.dropped[key] = s  # the answer says so
+        if s == self.hold.rounds:
+            self._asked[agent] = entry.moment
         held = self.hold.links[agent].held.get(s)
-        if entry.due is not None or not self._restarted(entry.moment):
+        if entry.due is not None or not self.untold.covers(entry.moment):
             self._check_due(key, entry.due, None if held is None else held.due)
 
     def _take_withdrawn(self, entry: Entry) -> None:
         self._withdraw((entry.agent, entry.round), entry.moment)
 
     def _take_redue(self, entry: Entry) -> None:
-        self._drop(entry.agent, self.hold.redue(entry.agent, self._at(entry.moment)))
+        self._redue(entry.agent, entry.moment)
+
+    def _redue(self, agent: int, moment: int) -> None:
+        now, waiting = self._at(moment), self.hold.links[agent].waiting()
+        if isinstance(self.hold, WallHold):
+            due = {(agent, held.round): self._real(held.due) for held in waiting if held.due <= now}
+            self._none_overdue(due, moment)
+        self._asked[agent] = moment
+        self._drop(agent, self.hold.redue(agent, self._at(moment)))
 
     def _take_released(self, entry: Entry) -> None:
         key = entry.agent, entry.round
@@ -132,39 +157,54 @@ class BrokerAgain:
 
     def _released_again(self, key: Key, moment: int) -> bool:
         """Whether a feedback was released before a restart too: it had not been acknowledged by then."""
-        return key in self.released and self._restarted(self.released[key], moment)
+        return key in self.released and self.untold.restarted(self.released[key], moment)
 
     def _take_acknowledged(self, entry: Entry) -> None:
         key = entry.agent, entry.round
         if key not in self.released and key not in self.lost:
             raise RecordError(f"{_name(key)} was acknowledged and never released")
-        self.acknowledged.setdefault(key, entry.moment)
+        before = self.acknowledged.setdefault(key, entry.moment)
+        if before != entry.moment and not self.untold.restarted(before, entry.moment):
+            raise RecordError(f"{_name(key)} was acknowledged twice")
 
     def _take_collected(self, entry: Entry) -> None:
+        if (entry.agent, entry.round) in self.arrivals and not self.untold.spans:
+            raise RecordError(f"round {entry.round}, agent {entry.agent}: the round was asked for twice")
         self._collect(entry.agent, entry.round)
 
     def _take_dropped(self, entry: Entry) -> None:
         key = entry.agent, entry.round
         if key not in self.dropped:
             raise RecordError(f"{_name(key)} is said to be dropped, by the plan it is not")
+        if key in self._said_dropped and not self.untold.spans:
+            raise RecordError(f"{_name(key)} is said to be dropped twice")
         self._said_dropped.add(key)
+
+    def _check_version(self, entry: Entry) -> None:
+        """Refuse what is said to have happened under another plan than the one in force."""
+        if entry.kind in {Kind.PLAN, Kind.ACCEPTED, Kind.BEGUN} or self.untold.spans:
+            return
+        if entry.version != self.hold.plan.version:
+            raise RecordError(
+                f"the broker's account says plan {entry.version} where {self.hold.plan.version} was in force"
+            )
 
     def _under(self, entry: Entry) -> None:
         """Go over to the plan that a feedback was accepted under, which a killed broker may not have told."""
         if entry.version == self.hold.plan.version:
             return
-        if entry.version not in self._plans or not self._restarted(entry.moment):
+        if entry.version not in self._plans or not self.untold.covers(entry.moment):
             raise RecordError(
                 f"{_name((entry.agent, entry.round))} was accepted under plan {entry.version}, "
                 f"in force was {self.hold.plan.version}"
             )
         self.hold.change(self._plans[entry.version])
 
-    def _collect_before(self, agent: int, s: int) -> None:
+    def _collect_before(self, agent: int, s: int, moment: int) -> None:
         """Collect the round before, which an agent does before it submits the next (rounds clock)."""
         if isinstance(self.hold, RoundsHold) and self.hold.collected[agent] < s - 1:
             known = self.accepted.get((agent, s - 1))
-            if known is None or not self._restarted(known.moment):
+            if known is None or not self.untold.between(known.moment, moment):
                 raise RecordError(f"round {s}, agent {agent}: the round before had not been asked for")
             self._collect(agent, s - 1)
 
@@ -181,10 +221,12 @@ class BrokerAgain:
         if self.accepted.pop(key, None) is None:
             raise RecordError(f"{_name(key)} is said to be withdrawn, it was not there")
         self._drop(key[0], self.hold.withdraw(*key, self._at(moment)))
-        self.dropped.discard(key)
+        self.dropped.pop(key, None)
 
     def _drop(self, agent: int, rounds: Sequence[int]) -> None:
-        self.dropped |= {(agent, s) for s in rounds}
+        """Note that feedback is dropped which was held: its agent is told with the next round it asks for."""
+        known = self.hold.collected[agent] + 2 if isinstance(self.hold, RoundsHold) else 0
+        self.dropped |= {(agent, s): known for s in rounds}
 
     def _due_by(self, moment: int) -> dict[Key, int]:
         """Take out what is due by a moment (wall clock), with its due times.
@@ -211,8 +253,19 @@ class BrokerAgain:
         """Refuse that something was due long before the end and not released, or dropped and not told."""
         if forgotten := self._due_by(self._end - LATEST):
             raise RecordError(f"{_name(min(forgotten))} was due and never released")
-        if not self._restarts and (untold := self.dropped - self._said_dropped):
+        self._none_overdue(self._due_by(self._end) | self._ripe, self._end)
+        if not self.untold.spans and (untold := self.dropped.keys() - self._said_dropped):
             raise RecordError(f"{_name(min(untold))} is dropped by the plan, and the broker did not say so")
+
+    def _none_overdue(self, due: Mapping[Key, int], end: int) -> None:
+        """Refuse that much was accepted, up to a moment, while something was due that was not released.
+
+        Whatever is accepted wakes the releaser, which then has its turn: see IN_A_TURN.
+        """
+        for key, moment in due.items():
+            since = max(moment, self._asked.get(key[0], 0))
+            if bisect_left(self._told, end) - bisect_right(self._told, since) > self._patience:
+                raise RecordError(f"{_name(key)} was due and never released")
 
     def _check_due(self, key: Key, said: int | None, due: float | None) -> None:
         """Compare a due time of the account with what the plan gives; None and infinity are never."""
@@ -225,10 +278,6 @@ class BrokerAgain:
             same = abs(said - self._real(expected)) <= SLACK
         if not same:
             raise RecordError(f"{_name(key)} is said to be due at {said}, by the plan it is {expected}")
-
-    def _restarted(self, after: int, before: int | None = None) -> bool:
-        """Whether a broker was started again between two moments: what it did before that may be missing."""
-        return any(after < moment and (before is None or moment < before) for moment in self._restarts)
 
     def _check_place(self, key: Key) -> None:
         if not (0 <= key[0] < len(self.hold.links) and 1 <= key[1] <= self.hold.rounds):
@@ -246,11 +295,6 @@ class BrokerAgain:
 
     def _real(self, at: float) -> int:
         return self._zero + round(at * SECOND)
-
-
-def restarts(account: Sequence[Entry]) -> list[int]:
-    """Return the moments at which a broker was started again."""
-    return [entry.moment for entry in account[1:] if entry.kind is Kind.BEGUN]
 
 
 def _name(key: Key) -> str:

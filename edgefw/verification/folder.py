@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from edgefw.records import RunFolder
 
 
-def check_folder(folder: RunFolder) -> Verdict:
-    """Replay the run in a folder; show how far that is."""
+def check_folder(folder: RunFolder, *, regret: bool = False) -> Verdict:
+    """Replay the run in a folder, and check its regret if that is wanted; show how far that is."""
     try:
         with terminal.status("reading the run"):
             recorded = read(folder)
     except RecordError as error:
         raise RecordError(refused(folder.path, str(error))) from None
     with terminal.progress_bar(f"replaying {recorded.setup.scenario.name}", len(recorded.rounds)) as progress:
-        return verify(recorded, progress)
+        return verify(recorded, progress, regret=regret)

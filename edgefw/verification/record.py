@@ -13,6 +13,9 @@ from edgefw.scenario.setup import resolve
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from edgefw.core.account import Entry
     from edgefw.records import PlayRow, RunFolder
     from edgefw.scenario.setup import Setup
@@ -27,6 +30,7 @@ class Recorded:
     meta: Mapping[str, str]
     summary: str | None  # the text of summary.json
     account: Sequence[Entry]  # the broker's; empty if there is none
+    comparator: NDArray[np.float64] | None  # the fixed point's loss in every round, if it is on record
 
 
 def read(folder: RunFolder) -> Recorded:
@@ -45,7 +49,7 @@ def read(folder: RunFolder) -> Recorded:
     _check_origin(folder, setup, meta)
     rounds = folder.by_round(rows, setup.n)
     _check_plays(rows, setup.rounds)
-    return Recorded(setup, rounds, meta, folder.summary_text(), folder.account())
+    return Recorded(setup, rounds, meta, folder.summary_text(), folder.account(), folder.comparator())
 
 
 def _check_origin(folder: RunFolder, setup: Setup, meta: Mapping[str, str]) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgefw.core.lockstep import sweep
-from edgefw.core.messages import Feedback, observe
+from edgefw.core.messages import Feedback, gradient_norm, observe
 from edgefw.core.regret import global_losses
 from edgefw.errors import RecordError
 from edgefw.records import PlayRow, content_hash, play_bytes
@@ -35,8 +35,8 @@ Progress = Callable[[int], None]
 class Replay:
     """The agents of the run once more, in one place, fed with the recorded arrivals."""
 
-    def __init__(self, setup: Setup, observed: Callable[[int, Feedback], None]) -> None:
-        """`observed` is told the agent and the feedback of every play."""
+    def __init__(self, setup: Setup, observed: Callable[[int, Feedback, float], None]) -> None:
+        """`observed` is told the agent, the feedback of every play, and the norm of its gradient."""
         self._setup, self._agents, self._observed = setup, setup.agents(), observed
         self._unused: dict[tuple[int, int], Feedback] = {}  # by agent and round
 
@@ -51,7 +51,7 @@ class Replay:
             i, point = row.agent, play_bytes(play.point)
             local, feedback = observe(setup.loss, play, features[i], labels[i])
             self._unused[i, t] = feedback
-            self._observed(i, feedback)
+            self._observed(i, feedback, gradient_norm(setup.loss, play, features[i], labels[i]))
             hash_ = content_hash(point)
             again.append(replace(row, local_loss=local, global_loss=float(network), hash=hash_, point=point))
         return again

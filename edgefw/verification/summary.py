@@ -1,7 +1,7 @@
 """Whether summary.json says what the rows say.
 
-The best fixed point is not searched for again: `comparator_loss` and `comparator_gap` are taken as they are,
-and the regrets have to follow from them.
+The best fixed point is not searched for again here: `comparator_loss` and `comparator_gap` are taken as they
+are, and the regrets have to follow from them.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from edgefw.verification.record import Recorded
 
 CLOSE = 1e-9  # relative: sums of the same numbers, in another order
+ROUNDED = 1e-5  # relative: the same sum in double and in single precision
 _GROWING = ("messages", "wire_bytes", "wall_seconds")  # told with every report, also of rounds not complete
 _BEFORE = "bytes"  # what meta called the wire_bytes of runs whose summary did not have these
 
@@ -42,6 +43,7 @@ def check_summary(recorded: Recorded) -> None:
         if not _same(here, there):
             raise RecordError(f"{SUMMARY} says {place} {here!r}, the rows give {there!r}")
     _check_growing(said, recorded)
+    _check_comparator(said, recorded)
     _check_size(said, recorded)
     _check_timing(said, recorded)
 
@@ -62,12 +64,13 @@ def _expected(recorded: Recorded, said: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the summary that follow from the rows."""
     losses = np.array([[row.global_loss for row in rows] for rows in recorded.rounds])
     total_delay, unused = lateness(_delays(recorded.rounds))
-    found = score(losses, total_delay, _comparator(said)) | {"unused": unused}
+    found = score(losses, total_delay, comparator_of(said)) | {"unused": unused}
     found["per_agent"] = [asdict(agent) for agent in found["per_agent"]]
     return recorded.setup.facts() | found | {"mode": "up", "rounds": len(recorded.rounds)}
 
 
-def _comparator(said: Mapping[str, Any]) -> Comparator | None:
+def comparator_of(said: Mapping[str, Any]) -> Comparator | None:
+    """Return the fixed point that a summary speaks of, if it does."""
     value, gap = said["comparator_loss"], said["comparator_gap"]
     if value is None and gap is None:
         return None
@@ -94,6 +97,20 @@ def _check_growing(said: Mapping[str, Any], recorded: Recorded) -> None:
         least = sum(kept) if isinstance(kept, list) else kept
         if not isinstance(told, int | float) or told < least or (whole and told > least):
             raise RecordError(f"{SUMMARY} says {name} {told!r}, on record with the last round is {least!r}")
+
+
+def _check_comparator(said: Mapping[str, Any], recorded: Recorded) -> None:
+    """Refuse a fixed point whose losses, round by round, are not its loss."""
+    losses = recorded.comparator
+    if losses is None or not len(losses) or said["comparator_loss"] is None:
+        return
+    total, said_loss = float(losses.sum()), said["comparator_loss"]
+    if len(losses) != len(recorded.rounds) or not math.isclose(
+        total, said_loss, rel_tol=ROUNDED, abs_tol=CLOSE
+    ):
+        raise RecordError(
+            f"{SUMMARY} says comparator_loss {said_loss!r}, its {len(losses)} rounds give {total!r}"
+        )
 
 
 def _check_size(said: Mapping[str, Any], recorded: Recorded) -> None:

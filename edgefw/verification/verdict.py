@@ -11,7 +11,9 @@ from edgefw.errors import RecordError, UnverifiedError
 from edgefw.records import environment
 from edgefw.scenario.extensions import origins, origins_from_json
 from edgefw.verification.arrivals import check_arrivals
+from edgefw.verification.messages import check_messages
 from edgefw.verification.payloads import Payloads
+from edgefw.verification.regret import check_regret
 from edgefw.verification.replay import TOLERANCE, PlayComparison, Progress, Replay, check_whole
 from edgefw.verification.summary import check_summary
 
@@ -81,8 +83,8 @@ def refused(path: Path, why: str) -> str:
     return f"{path} is not what the replay gives: first at {why}"
 
 
-def verify(recorded: Recorded, progress: Progress | None = None) -> Verdict:
-    """Check a run in all ways there are."""
+def verify(recorded: Recorded, progress: Progress | None = None, *, regret: bool = False) -> Verdict:
+    """Check a run in all ways there are; with `regret`, search for the best fixed point once more."""
     comparison = PlayComparison(recorded.setup.n)
     wrong: str | None = None
     unchecked: tuple[str, ...] = ()
@@ -92,7 +94,10 @@ def verify(recorded: Recorded, progress: Progress | None = None) -> Verdict:
         with threadpool_limits(1):
             _replay(recorded, comparison, progress)
         unchecked = check_arrivals(recorded)
+        check_messages(recorded)
         check_summary(recorded)
+        if regret:
+            unchecked += check_regret(recorded)
     except RecordError as error:
         wrong = str(error)
     return Verdict(

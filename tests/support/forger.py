@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -30,7 +30,7 @@ Arrivals = dict[tuple[int, int], tuple[int, ...]]
 """F_{t-1} by round t and agent."""
 
 
-_HASH = "UPDATE account SET hash = ? WHERE kind = ? AND agent = ? AND round = ?"
+_HASH = "UPDATE account SET hash = ?, norm = ? WHERE kind = ? AND agent = ? AND round = ?"
 _PLAY = """
 UPDATE plays SET local_loss = ?, global_loss = ?, arrivals = ?, outstanding = ?, hash = ?
 WHERE round = ? AND agent = ?
@@ -49,14 +49,31 @@ class Forger:
         with closing(sqlite3.connect(self.folder.path / "run.sqlite")) as database, database:
             assert database.executemany(statement, many or [()]).rowcount > 0
 
+    def summary(self, **changes: object) -> dict[str, Any]:
+        """Change the summary; return what it says then."""
+        path = self.folder.path / "summary.json"
+        said: dict[str, Any] = json.loads(path.read_text()) | changes
+        path.write_text(json.dumps(said))
+        return said
+
+    def restart_at_the_end(self) -> None:
+        """Let the account say that the broker was started again when all was over."""
+        last = self.folder.account()[-1]
+        plan = max((entry for entry in self.folder.account() if entry.plan), key=lambda entry: entry.version)
+        self.sql(
+            "INSERT INTO account (moment, kind, agent, round, version, plan) VALUES (?, ?, 0, 0, ?, ?)",
+            (last.moment + 1, int(Kind.BEGUN), plan.version, None),
+            (last.moment + 2, int(Kind.PLAN), plan.version, plan.plan),
+        )
+
     def arrivals(self, false: Callable[[Arrivals], Arrivals], *, payloads: bool = False) -> None:
         """Let other feedback arrive, play it, and rewrite whatever follows: also what the broker hashed."""
         recorded = read(self.folder)
         told = false({(row.round, row.agent): row.arrivals for rows in recorded.rounds for row in rows})
-        hashes: dict[tuple[int, int], str] = {}
+        hashes: dict[tuple[int, int], tuple[str, float]] = {}
 
-        def observed(agent: int, feedback: Feedback) -> None:
-            hashes[agent, feedback.round] = content_hash(encode_feedback(feedback))
+        def observed(agent: int, feedback: Feedback, norm: float) -> None:
+            hashes[agent, feedback.round] = content_hash(encode_feedback(feedback)), norm
 
         with threadpool_limits(1):
             replay, forged = Replay(recorded.setup, observed), []
@@ -66,7 +83,7 @@ class Forger:
         self._rewrite_rows(_with_outstanding(forged))
         self._rewrite_summary(forged)
         if payloads:
-            self.sql(_HASH, *((hash_, int(Kind.ACCEPTED), *key) for key, hash_ in hashes.items()))
+            self.sql(_HASH, *((*told, int(Kind.ACCEPTED), *key) for key, told in hashes.items()))
 
     def _rewrite_rows(self, rounds: Sequence[Sequence[PlayRow]]) -> None:
         told = [

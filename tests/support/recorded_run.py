@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import playback
 
 from edgefw.core.account import Entry
-from edgefw.core.messages import observe
+from edgefw.core.messages import gradient_norm, observe
 from edgefw.core.regret import global_losses
 from edgefw.delays.hold import Hold, RoundsHold, WallHold, make_hold
 from edgefw.records import PlayRow, RunDatabase, RunFolder, content_hash, environment, play_bytes
@@ -51,8 +51,9 @@ def account(setup: Setup) -> list[Entry]:
         for i, one in enumerate(played):
             now = t + i / 100
             payload = encode_feedback(observe(setup.loss, one.play, *setup.batch(i, t))[1])
-            hold.submit(i, t, payload, 1.0, now)
-            told.accepted((i, t), payload, 1.0, hold.links[i].held.get(t), now)
+            norm = gradient_norm(setup.loss, one.play, *setup.batch(i, t))
+            hold.submit(i, t, payload, norm, now)
+            told.accepted((i, t), payload, norm, hold.links[i].held.get(t), now)
         _deliver(hold, told, t)
     return entries
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgefw.core.agent import make_agent
-from edgefw.core.messages import Feedback, Frame, Play, Score, gradient_at_play, observe
+from edgefw.core.messages import Feedback, Frame, Play, Score, gradient_norm, observe
 from edgefw.errors import EdgefwError, RunOverError, WireError
 from edgefw.problem.loss import make_loss
 from edgefw.problem.stream import Stream
@@ -180,7 +180,7 @@ class AgentService:
         index = self._stream.indices(play.t)
         features, labels = self._shard.rows(index, np.float32), self._shard.labels[index]
         local_loss, feedback = observe(self._loss, play, features, labels)
-        norm = float(np.linalg.norm(gradient_at_play(self._loss, play, features, labels)))
+        norm = gradient_norm(self._loss, play, features, labels)
         self._round = play.t
         self._inbox.submitted(play.t, loop_time())
         await self._submit(play.t, encode_feedback(feedback), norm, group)

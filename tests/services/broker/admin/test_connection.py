@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +10,12 @@ import h11
 import httpx
 import pytest
 from admin_stand_in import served
+from waiting import until
 
 from edgefw.http.connection import PIECE, Bounds
 from edgefw.services.broker.events import MOST_LISTENERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from admin_stand_in import Served
 
 PATIENCE = 30.0
@@ -44,13 +42,6 @@ def rest(client: socket.socket) -> bytes:
         while piece := client.recv(65536):
             received += piece
     return received
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def is_served(endpoint: Served) -> bool:
