@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -203,6 +204,25 @@ def test_it_can_be_used_by_keyboard_and_read_aloud(
         assert visit.value("document.documentElement.dataset.theme") != theme
         assert visit.faults() == []
         assert visit.value("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_a_page_that_takes_long_to_be_drawn_says_so(browser: Chromium) -> None:
+    story = page_client.story(3, 5)
+    app, drawing = drawn(story, "cycle"), asyncio.Event()
+    prepare = app._prepare
+
+    async def slowly() -> bytes:
+        await drawing.wait()
+        return await prepare()
+
+    app._prepare = slowly
+    ready = "#banner:not([hidden])"
+    with page_server.serving(app) as served, browser.visiting(served.url, ready=ready) as visit:
+        assert visit.page.locator("#banner").inner_text() == "The figures are being drawn: a moment."
+        served.call(drawing.set)
+        visit.wait("document.documentElement.dataset.ready === 'yes'")
+        assert visit.page.locator("#banner").is_hidden()
+        look(visit)
 
 
 def finished(path: Path) -> RunFolder:

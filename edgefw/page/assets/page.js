@@ -261,8 +261,20 @@ function follow(page) {
   return stream;
 }
 
+// Say what is waited for, should it take long.
+async function patiently(text, work) {
+  const banner = $("banner");
+  const timer = setTimeout(() => { banner.textContent = text; banner.hidden = false; }, 1000);
+  try {
+    return await work;
+  } finally {
+    clearTimeout(timer);
+    banner.hidden = true;
+  }
+}
+
 async function main() {
-  const [about, prepared] = await Promise.all([get("page/about"), get("page/prepared")]);
+  const [about, prepared] = await patiently("The figures are being drawn: a moment.", Promise.all([get("page/about"), get("page/prepared")]));
   const page = new Page(about, prepared);
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const wanted = () => localStorage.getItem("edgefw-theme") ?? (dark.matches ? "dark" : "light");
