@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+UNIVERSES := PYTHONPATH=tests/support $(BIN)/python -m universes
 
-.PHONY: up test beside alone newcomer thorough install check generate dashboards docs format clean
+.PHONY: up test beside alone newcomer thorough universes universe planted install check generate dashboards docs format clean
 
 up: install          ## run the default scenario: a network of processes, for about a minute
 	$(BIN)/edgefw up
@@ -17,6 +18,15 @@ beside: install
 
 alone: install
 	$(BIN)/pytest -m alone
+
+universes: install   ## run N universes (1000), from SEED on or from one that is drawn: see docs/universes.md
+	$(UNIVERSES) many $(or $(N),1000) $(SEED)
+
+universe: install    ## run the universe of SEED again and say what happens in it; only its EVENTS, WITHOUT parts of it
+	$(UNIVERSES) one $(SEED) $(if $(EVENTS),--events $(EVENTS)) $(if $(WITHOUT),--without $(WITHOUT))
+
+planted: install     ## look for every bug that is planted for the universes to find, and say how it was found
+	$(UNIVERSES) planted
 
 newcomer: install    ## do what README, tutorial and notebook tell a reader to, as it stands there
 	$(BIN)/pytest -m newcomer tests

@@ -47,16 +47,22 @@ class BrokerAgain:
         self.untold = Untold(account)
         self._told = [e.moment for e in account if e.kind is Kind.ACCEPTED and e.due is not None]
         self._patience = IN_A_TURN * len(self._first.rules.links)
+        self._last_taken = {(e.agent, e.round): e.moment for e in account if e.kind is Kind.ACCEPTED}
         self.hold = make_hold(self._first, _NO_LIMITS)
         self.accepted: dict[Key, Entry] = {}
+        self._first_key: Key | None = None  # of the feedback with which the run starts
+        self._begun = False  # a broker has just begun, and its plan follows
         self._round = 0  # the last of which anybody's feedback was accepted
         self.released: dict[Key, int] = {}  # when each was released first
+        self.withdrawn: dict[Key, int] = {}  # when a copy was released first that then could not be kept
         self.acknowledged: dict[Key, int] = {}
         self.lost: dict[Key, int] = {}  # when each was due that a killed broker may have released unseen
         self.dropped: dict[
             Key, int
         ] = {}  # by the plan, with the play after which its agent knew at the latest,
         self._said_dropped: set[Key] = set()  # and by the account
+        self._refused: set[Key] = set()  # dropped as they were accepted: that is on disk with them
+        self._revived: set[Key] = set()  # dropped later by a broker that was killed: the next may not know
         self.arrivals: dict[Key, tuple[int, ...]] = {}  # F_t by agent and t (rounds clock)
         self._ripe: dict[Key, int] = {}  # due, and to be released next
         self._newest = 0  # the latest due time of what has been released
@@ -91,8 +97,10 @@ class BrokerAgain:
                 self._none_overdue(self._ripe, span.told)
                 self.lost |= self._ripe
                 self._ripe = {}
-                for link in self.hold.links:
-                    self._redue(link.agent, entry.moment)
+                self._begun = True
+                self._revived |= self.dropped.keys() - self._refused
+                self._forget_start(entry.moment)
+                self._redue_all(entry.moment)
 
     def _take_plan(self, entry: Entry) -> None:
         current, plan = self.hold.plan.version, self._plans[entry.version]
@@ -106,22 +114,31 @@ class BrokerAgain:
             )
         if entry.version > current:
             self.hold.change(plan)
+            if self._begun or not entry.what:  # then nobody tells that links were asked again
+                self._redue_all(entry.moment)
+        self._begun = False
 
     def _take_accepted(self, entry: Entry) -> None:
         key = agent, s = entry.agent, entry.round
         self._check_place(key)
         self._under(entry)
         if key in self.accepted:
-            if not self.untold.restarted(self.accepted[key].moment, entry.moment):
+            again = self.untold.restarted(self.accepted[key].moment, entry.moment)
+            if not (again or self._recalled(entry)):
                 raise RecordError(f"{_name(key)} was accepted twice")
+            if self._recalled(entry):
+                self._forget_start(entry.moment)
             self._withdraw(key, entry.moment)  # it was not yet on disk when the broker was killed
         self._collect_before(agent, s, entry.moment)
+        if self.hold.start is None:
+            self._first_key = key
         taken: Taken = self.hold.submit(agent, s, b"", entry.norm or 0.0, self._at(entry.moment))
         self.accepted[key] = entry
         self._round = max(self._round, s)
         self._drop(agent, taken.others)
         if taken.dropped:
             self.dropped[key] = s  # the answer says so
+            self._refused.add(key)
         if s == self.hold.rounds:
             self._asked[agent] = entry.moment
         held = self.hold.links[agent].held.get(s)
@@ -129,7 +146,10 @@ class BrokerAgain:
             self._check_due(key, entry.due, None if held is None else held.due)
 
     def _take_withdrawn(self, entry: Entry) -> None:
-        self._withdraw((entry.agent, entry.round), entry.moment)
+        key = entry.agent, entry.round
+        self._withdraw(key, entry.moment)
+        if key in self.released:  # its agent may have that copy; another one is due in its own time
+            self.withdrawn.setdefault(key, self.released.pop(key))
 
     def _take_redue(self, entry: Entry) -> None:
         self._redue(entry.agent, entry.moment)
@@ -145,7 +165,8 @@ class BrokerAgain:
     def _take_released(self, entry: Entry) -> None:
         key = entry.agent, entry.round
         self._ripe |= self._due_by(entry.moment)
-        if key in self.lost or self._released_again(key, entry.moment):
+        if key in self.lost or key in self._revived or self._released_again(key, entry.moment):
+            self.dropped.pop(key, None)
             self.released.setdefault(key, entry.moment)
             return
         due = self._ripe.pop(key, None)
@@ -162,10 +183,19 @@ class BrokerAgain:
     def _take_acknowledged(self, entry: Entry) -> None:
         key = entry.agent, entry.round
         if key not in self.released and key not in self.lost:
-            raise RecordError(f"{_name(key)} was acknowledged and never released")
+            self._acknowledge_withdrawn(key)
         before = self.acknowledged.setdefault(key, entry.moment)
-        if before != entry.moment and not self.untold.restarted(before, entry.moment):
+        again = key in self.withdrawn or self.untold.restarted(before, entry.moment)
+        if before != entry.moment and not again:
             raise RecordError(f"{_name(key)} was acknowledged twice")
+
+    def _acknowledge_withdrawn(self, key: Key) -> None:
+        """Take that an agent has the copy that could not be kept: it needs no other."""
+        if key not in self.withdrawn:
+            raise RecordError(f"{_name(key)} was acknowledged and never released")
+        self._ripe.pop(key, None)
+        if isinstance(self.hold, WallHold) and key in self.accepted:
+            self.hold.acknowledge(key[0], [key[1]])
 
     def _take_collected(self, entry: Entry) -> None:
         if (entry.agent, entry.round) in self.arrivals and not self.untold.spans:
@@ -223,6 +253,15 @@ class BrokerAgain:
         self._drop(key[0], self.hold.withdraw(*key, self._at(moment)))
         self.dropped.pop(key, None)
 
+    def _forget_start(self, moment: int) -> None:
+        """Let the run start anew where that was not yet on disk: its first feedback is accepted once more."""
+        if self._first_key is not None and self._last_taken[self._first_key] >= moment:
+            self.hold.start = self._first_key = None
+
+    def _redue_all(self, moment: int) -> None:
+        for link in self.hold.links:
+            self._redue(link.agent, moment)
+
     def _drop(self, agent: int, rounds: Sequence[int]) -> None:
         """Note that feedback is dropped which was held: its agent is told with the next round it asks for."""
         known = self.hold.collected[agent] + 2 if isinstance(self.hold, RoundsHold) else 0
@@ -278,6 +317,17 @@ class BrokerAgain:
             same = abs(said - self._real(expected)) <= SLACK
         if not same:
             raise RecordError(f"{_name(key)} is said to be due at {said}, by the plan it is {expected}")
+
+    def begun_before(self, moment: int) -> int | None:
+        """Return when the broker was last started again before a moment; None if it never was."""
+        return max((span.begun for span in self.untold.spans if span.begun < moment), default=None)
+
+    def _recalled(self, entry: Entry) -> bool:
+        """Whether it is told from a journal: the broker that accepted it had no time to say so.
+
+        Perhaps not even that it began. When the feedback is due is not said.
+        """
+        return entry.due is None and self.untold.covers(entry.moment)
 
     def _check_place(self, key: Key) -> None:
         if not (0 <= key[0] < len(self.hold.links) and 1 <= key[1] <= self.hold.rounds):

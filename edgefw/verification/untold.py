@@ -1,7 +1,8 @@
 """Where entries of a broker's account may be missing: what a killed broker had done, and had not told.
 
 A broker tells its account in order, so what the record has of a killed one is all up to some moment. The next
-broker tells what the journal knew of acceptances after that, without due times, and then that it has BEGUN:
+broker tells what the journal knew of acceptances after that, without due times, and of the plans that they were
+accepted under, and then that it has BEGUN:
 
     told, told, told | accepted (no due), accepted (no due) | BEGUN, PLAN, told, ...
                        the span that is excused
@@ -54,5 +55,10 @@ def _spans(account: Sequence[Entry]) -> Iterable[Span]:
     for entry in account:
         if entry.kind is Kind.BEGUN and told:
             yield Span(told, entry.moment)
-        if entry.kind is not Kind.ACCEPTED or entry.due is not None:
+        if not _recalled(entry):
             told = entry.moment
+
+
+def _recalled(entry: Entry) -> bool:
+    """Whether it is told from a journal: an acceptance that says no due time, a plan that says no change."""
+    return (entry.kind is Kind.ACCEPTED and entry.due is None) or (entry.kind is Kind.PLAN and not entry.what)

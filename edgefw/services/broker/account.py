@@ -46,10 +46,14 @@ class Account:
         return max(now, self._timeline.moment(self._last + 1)) if self._last else now
 
     def recall(self, known: Restored | None) -> None:
-        """Tell the acceptances that a journal knows of, before the hold takes them over."""
+        """Tell what a journal knows of acceptances, and their plans, before the hold takes them over."""
         if known is None or self._sink is None:
             return
+        version = 0
         for row in sorted(known.rows, key=attrgetter("accepted")):
+            if row.version > version and row.version in known.plans:
+                text, version = known.plans[row.version], row.version
+                self._tell(Entry(row.accepted - 1, Kind.PLAN, 0, self._round, version, plan=text))
             self._last, self._round = max(self._last, row.accepted), max(self._round, row.round)
             hash_ = None if row.payload is None else content_hash(row.payload)
             key = row.agent, row.round

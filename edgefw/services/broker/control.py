@@ -110,7 +110,8 @@ class Control:
             with suppress(JournalFullError):  # on disk, this plan is newer than the one in force: no longer
                 await self._keep(self._proposed)
             raise JournalFullError("an earlier change could not be kept: send this one again")
-        await self._put_in_force(kind, plan, who)
+        if plan.version > self.plan.version:  # else one that builds on it was kept with it, and came first
+            await self._put_in_force(kind, plan, who)
         return plan
 
     async def run(self) -> None:

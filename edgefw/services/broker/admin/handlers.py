@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +36,10 @@ class Handlers:
     def __init__(self, control: Steering, machine: Machine, *, token: bool) -> None:
         self._control, self._rules, self._shown = control, control.plan.rules, Shown(machine)
         self._machine = machine
+        self._described = partial(openapi.document, self._rules, token=token)
+        self._document: bytes | None = None
         about = {"name": "edgefw", "version": version("edgefw"), "run": control.run_name}
         self._version = encoded(about | {"clock": self._rules.clock, "agents": self._rules.agents})
-        self._document = encoded(openapi.document(self._rules, token=token))
 
     async def links(self, _request: Request) -> Answer:
         """Show every link: state, queue depth, oldest age, faults in force."""
@@ -141,7 +143,9 @@ class Handlers:
         return await show_metrics(self._control.registry)
 
     async def document(self, _request: Request) -> Answer:
-        """Show the OpenAPI document."""
+        """Show the OpenAPI document. It takes a while to make: neither a start nor a delivery waits for it."""
+        if self._document is None:
+            self._document = encoded(await self._machine.aside(self._described))
         return Answer(self._document)
 
     async def docs(self, _request: Request) -> Answer:

@@ -1,0 +1,50 @@
+"""What services find around them: no threads, a disk of ours, and a real-time clock that somebody may set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from edgefw.services.machine import Clocks, InlineMachine
+from edgefw.virtual.machine import SINCE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from edgefw.services.machine import Helper, Make, Worker
+    from edgefw.virtual.loop import VirtualLoop
+    from universes.disk import Disk
+
+
+class RealTime:
+    """The time of day, which can be set, and the boot that it is told in."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        self._loop, self._set, self._boots = loop, 0, 1
+
+    def step(self, nanoseconds: int) -> None:
+        """Set the clock."""
+        self._set += nanoseconds
+
+    def reboot(self) -> None:
+        """Begin another boot of the machine."""
+        self._boots += 1
+
+    def clocks(self) -> Clocks:
+        """Return the clocks of the machine."""
+        loop = self._loop
+        return Clocks(loop.time_ns, lambda: SINCE + self._set + loop.time_ns(), lambda: str(self._boots))
+
+
+@dataclass(frozen=True)
+class UniverseMachine(InlineMachine):
+    """The journal's worker is the disk's; there are no helpers: nobody asks here for a best fixed point."""
+
+    disk: Disk | None = None
+
+    def worker(self, name: str) -> Worker:
+        return super().worker(name) if self.disk is None or name != "journal" else self.disk.worker()
+
+    async def helper(self, command: Sequence[str], make: Make, longest: int) -> Helper:
+        del command, make, longest
+        raise OSError("there are no helpers in this universe")

@@ -1,0 +1,2 @@
+def table() -> str:
+    return ""
