@@ -1,8 +1,8 @@
 """Where entries of a broker's account may be missing: what a killed broker had done, and had not told.
 
 A broker tells its account in order, so what the record has of a killed one is all up to some moment. The next
-broker tells what the journal knew of acceptances after that, without due times, and of the plans that they were
-accepted under, and then that it has BEGUN:
+broker tells what the journal knew of acceptances after that, without due times, and of the plans in force
+then, and at last that it has BEGUN:
 
     told, told, told | accepted (no due), accepted (no due) | BEGUN, PLAN, told, ...
                        the span that is excused

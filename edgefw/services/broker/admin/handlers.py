@@ -143,7 +143,7 @@ class Handlers:
         return await show_metrics(self._control.registry)
 
     async def document(self, _request: Request) -> Answer:
-        """Show the OpenAPI document. It takes a while to make: neither a start nor a delivery waits for it."""
+        """Show the OpenAPI document. It takes a while to make: no start and no delivery waits for it."""
         if self._document is None:
             self._document = encoded(await self._machine.aside(self._described))
         return Answer(self._document)
