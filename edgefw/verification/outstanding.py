@@ -48,7 +48,8 @@ class _Bounds:
         self._dropped = sorted(s for s, _ in drops)
         self._answered = sorted(s for s, known in drops if s == known)  # the answer said so
         self._known = sorted(max(drop) for drop in drops)
-        self._released = sorted(moment for (i, _), moment in broker.released.items() if i == agent)
+        released = broker.released | broker.withdrawn  # of which an agent may have had a copy before
+        self._released = sorted(moment for (i, _), moment in released.items() if i == agent)
 
     def of(self, t: int, unused: int) -> tuple[int, int]:
         """Return the least and the most, where `unused` have not been used."""

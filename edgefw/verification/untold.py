@@ -51,9 +51,9 @@ class Untold:
 
 
 def _spans(account: Sequence[Entry]) -> Iterable[Span]:
-    told = 0
+    told = 0  # a killed broker may have told nothing at all
     for entry in account:
-        if entry.kind is Kind.BEGUN and told:
+        if entry.kind is Kind.BEGUN and entry is not account[0]:
             yield Span(told, entry.moment)
         if not _recalled(entry):
             told = entry.moment
