@@ -168,7 +168,7 @@ class Page {
     $("tile-pace").textContent = seconds(pace);
     const late = about.pace && pace > about.pace * BEHIND;
     $("tile-pace").closest(".tile").classList.toggle("off", Boolean(late));
-    $("tile-pace-note").textContent = about.pace ? `asked for: ${seconds(about.pace)}` : Number.isNaN(pace ?? NaN) ? "a simulated run has no clock" : "as fast as it goes";
+    $("tile-pace-note").textContent = about.pace ? `asked for: ${seconds(about.pace)}` : Number.isNaN(pace ?? NaN) && !about.live ? "a simulated run has no clock" : "as fast as it goes";
   }
 
   // The length of a round, as the last few were.
