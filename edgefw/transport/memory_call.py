@@ -40,7 +40,8 @@ class Pipe:
 
     async def write(self, message: bytes) -> bool:
         """Send a message; return False where the other end has gone."""
-        await self.has_room()
+        if self._size >= ROOM:
+            await self.has_room()
         return self.put(message)
 
     async def has_room(self) -> bool:
@@ -131,7 +132,8 @@ class MemoryCall:
         """Send a message."""
         if self.done():
             raise asyncio.InvalidStateError("RPC already finished.")
-        await self._exchange.begun.wait()
+        if not self._exchange.begun.is_set():
+            await self._exchange.begun.wait()
         if not await self._exchange.requests.write(self._encode(message)):
             await self._raise_for_status()
             raise asyncio.InvalidStateError("RPC already finished.")
