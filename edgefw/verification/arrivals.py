@@ -159,15 +159,17 @@ def _may_have_come_before(broker: BrokerAgain, key: Key) -> bool:
     """Whether a killed broker may have released a feedback that only the next one has on record.
 
     It gives out what is due at once, also where that is on no disk yet. Only what its agent had open when it
-    was killed can have gone that way: the first that are accepted afterwards.
+    was killed can have gone that way: the first that are accepted afterwards. Where the next one was killed,
+    too, that it began may be on no record: what it accepted was told by the one after it.
     """
     entry = broker.accepted.get(key)
-    begun = None if entry is None else broker.begun_before(entry.moment)
-    if entry is None or begun is None:
+    if entry is None:
         return False
-    agent, since = key[0], range(begun, entry.moment)
-    between = sum(each.moment in since for (i, _), each in broker.accepted.items() if i == agent)
-    return between < UNANSWERED
+    before = [each for (i, _), each in broker.accepted.items() if i == key[0] and each.moment < entry.moment]
+    if broker.recalled(entry):
+        return sum(map(broker.recalled, before)) < UNANSWERED
+    begun = broker.begun_before(entry.moment)
+    return begun is not None and sum(each.moment > begun for each in before) < UNANSWERED
 
 
 def _must_be_used_by(broker: BrokerAgain, agent: int, s: int, acknowledged: int) -> int:

@@ -124,9 +124,9 @@ class BrokerAgain:
         self._under(entry)
         if key in self.accepted:
             again = self.untold.restarted(self.accepted[key].moment, entry.moment)
-            if not (again or self._recalled(entry)):
+            if not (again or self.recalled(entry)):
                 raise RecordError(f"{_name(key)} was accepted twice")
-            if self._recalled(entry):
+            if self.recalled(entry):
                 self._forget_start(entry.moment)
             self._withdraw(key, entry.moment)  # it was not yet on disk when the broker was killed
         self._collect_before(agent, s, entry.moment)
@@ -322,7 +322,7 @@ class BrokerAgain:
         """Return when the broker was last started again before a moment; None if it never was."""
         return max((span.begun for span in self.untold.spans if span.begun < moment), default=None)
 
-    def _recalled(self, entry: Entry) -> bool:
+    def recalled(self, entry: Entry) -> bool:
         """Whether it is told from a journal: the broker that accepted it had no time to say so.
 
         Perhaps not even that it began. When the feedback is due is not said.

@@ -6,7 +6,9 @@ import playback
 import pytest
 
 from edgefw.core.account import Entry, Kind
-from edgefw.delays.plan import plan_to_json
+from edgefw.delays import edits
+from edgefw.delays.body import read_fault
+from edgefw.delays.plan import Moment, plan_to_json
 from edgefw.errors import RecordError
 from edgefw.scenario.plan import scenario_plan
 from edgefw.verification.broker import SECOND, BrokerAgain
@@ -55,3 +57,101 @@ def test_without_a_kill_it_was_accepted_twice() -> None:
 def test_what_was_due_before_others_has_to_be_released_before_them() -> None:
     with pytest.raises(RecordError, match="due before others that were released"):
         check([*begun(0), accepted(SECOND, 1), *NEXT, Entry(5 * SECOND, Kind.ACKNOWLEDGED, 0, 2)])
+
+
+def recalled(moment: int, s: int, version: int = 1) -> Entry:
+    """Return what a broker tells of an acceptance that its journal knows."""
+    return Entry(moment, Kind.ACCEPTED, 0, s, version=version, norm=1.0)
+
+
+def test_of_two_kills_the_broker_between_them_may_not_have_told_that_it_began() -> None:
+    check([*FIRST, recalled(2 * SECOND, 1), *begun(3 * SECOND), released(3 * SECOND + 5000, 1, 0), *NEXT])
+
+
+def test_a_recalled_acceptance_needs_a_restart_after_it() -> None:
+    with pytest.raises(RecordError, match="accepted twice"):
+        check([*FIRST, recalled(2 * SECOND, 1), *NEXT])
+
+
+WITHDRAWN = [*FIRST, Entry(2 * SECOND, Kind.WITHDRAWN, 0, 1, version=1), accepted(3 * SECOND, 1)]
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        [released(3 * SECOND + 5000, 1, 3 * SECOND)],
+        [Entry(3 * SECOND + 2000, Kind.ACKNOWLEDGED, 0, 1)],  # its agent has the first copy
+    ],
+    ids=["released again", "acknowledged before"],
+)
+def test_what_was_released_before_it_could_not_be_kept_is_due_again(then: list[Entry]) -> None:
+    check([*WITHDRAWN, *then, *NEXT])
+
+
+def test_what_was_withdrawn_is_not_released_before_it_is_due_again() -> None:
+    with pytest.raises(RecordError, match="released though it was not due"):
+        check([*WITHDRAWN[:-1], released(2 * SECOND + 5000, 1, SECOND), *NEXT])
+
+
+def test_a_run_whose_first_feedback_was_lost_with_a_kill_starts_anew() -> None:
+    late = playback.scenario(
+        clock="wall", pace="60ms", delays=[{"type": "blackout", "at": "500ms", "duration": "2s"}]
+    )
+    first = plan_to_json(scenario_plan(late), lambda moment: int(moment * SECOND))
+
+    def begins(moment: int) -> list[Entry]:
+        return [Entry(moment, Kind.BEGUN, version=1), Entry(moment + 1, Kind.PLAN, version=1, plan=first)]
+
+    account = [
+        *begins(0),
+        accepted(SECOND, 1),
+        *begins(2 * SECOND),
+        accepted(3 * SECOND, 1),  # by the first start it would be held until 3.5 s
+        released(3 * SECOND + 5000, 1, 3 * SECOND),
+    ]
+    BrokerAgain(late, account).run(account)
+
+
+def test_what_a_killed_broker_dropped_later_may_come_all_the_same() -> None:
+    scenario = playback.scenario(clock="wall", pace="60ms", delays=[{"type": "latency", "latency": "10s"}])
+    plan = scenario_plan(scenario)
+    text = plan_to_json(plan, lambda moment: int(moment * SECOND))
+    drop = read_fault({"type": "drop", "apply_to": "pending", "duration": "1s"}, plan.rules).fault
+    dropping = edits.add(plan, Moment(2.0, (1, 0, 0, 0)), None, drop, "drop")
+    changed = plan_to_json(dropping, lambda moment: int(moment * SECOND))
+    account = [
+        Entry(0, Kind.BEGUN, version=1),
+        Entry(1, Kind.PLAN, version=1, plan=text),
+        Entry(SECOND, Kind.ACCEPTED, 0, 1, version=1, due=11 * SECOND, norm=1.0),
+        Entry(2 * SECOND, Kind.PLAN, 0, 1, version=2, plan=changed, what="drop"),
+        Entry(2 * SECOND + 1, Kind.REDUE, 0, version=2),
+        Entry(2 * SECOND + 2, Kind.DROPPED, 0, 1, version=2),
+        Entry(4 * SECOND, Kind.BEGUN, version=2),
+        Entry(4 * SECOND + 1, Kind.PLAN, 0, 1, version=2, plan=changed, what="the broker begins with it"),
+        Entry(11 * SECOND, Kind.RELEASED, 0, 1, version=2, due=11 * SECOND),
+    ]
+    BrokerAgain(scenario, account).run(account)
+    without_kill = [entry for entry in account if not 4 * SECOND <= entry.moment < 5 * SECOND]
+    with pytest.raises(RecordError, match="released though it was not due"):
+        BrokerAgain(scenario, without_kill).run(without_kill)
+
+
+def test_a_plan_that_came_just_before_a_kill_is_that_of_all_that_is_pending_after_it() -> None:
+    scenario = playback.scenario(delays=[])
+    plan = scenario_plan(scenario)
+    first = plan_to_json(plan, lambda moment: int(moment * SECOND))
+    slow = read_fault({"type": "rounds", "rounds": 3, "apply_to": "pending"}, plan.rules).fault
+    second = plan_to_json(
+        edits.add(plan, Moment(1.0, (0, 0, 0, 0)), 0, slow, "slow"), lambda moment: int(moment * SECOND)
+    )
+    account = [
+        Entry(0, Kind.BEGUN, version=1),
+        Entry(1, Kind.PLAN, version=1, plan=first),
+        Entry(SECOND, Kind.ACCEPTED, 0, 1, version=1, due=1, norm=1.0),
+        Entry(2 * SECOND, Kind.BEGUN, version=2),
+        Entry(2 * SECOND + 1, Kind.PLAN, 0, 1, version=2, plan=second, what="the broker begins with it"),
+        Entry(3 * SECOND, Kind.COLLECTED, 0, 1, version=2),
+    ]
+    broker = BrokerAgain(scenario, account)
+    broker.run(account)
+    assert broker.arrivals == {(0, 1): ()}

@@ -67,3 +67,19 @@ def test_where_nobody_wants_an_account_the_moment_of_an_acceptance_is_the_clocks
     account = Account(Timeline(ZERO, None), None)
     account.begin(PLAN, 1.0)
     assert {account.accepted((0, s), b"", 0.0, None, 2.0) for s in (1, 2)} == {ZERO + 2 * SECOND}
+
+
+def test_the_plan_of_what_is_pending_is_told_with_it_for_a_killed_broker_may_not_have_told_it() -> None:
+    account, entries = telling()
+    rows = [
+        Row(0, 1, ZERO + 50, 1, 0.1, 0.0, State.DONE, None),
+        Row(0, 2, ZERO + 70, 3, 0.1, 0.0, State.PENDING, b"held"),
+        Row(1, 2, ZERO + 80, 3, 0.1, 0.0, State.PENDING, b"held"),
+    ]
+    account.recall(Restored(rows=rows, plans={3: "the third"}))
+    assert [(entry.moment - ZERO, entry.kind, entry.version, entry.plan) for entry in entries] == [
+        (50, Kind.ACCEPTED, 1, None),
+        (69, Kind.PLAN, 3, "the third"),
+        (70, Kind.ACCEPTED, 3, None),
+        (80, Kind.ACCEPTED, 3, None),
+    ]

@@ -79,6 +79,22 @@ def test_changes_on_their_way_to_the_disk_build_on_one_another_and_none_is_in_fo
     run(test())
 
 
+def test_a_change_that_comes_to_its_turn_after_one_that_builds_on_it_does_not_undo_it() -> None:
+    async def test() -> None:
+        journal = ToldJournal()
+        async with broker(scenario(), journal=journal) as client:
+            kept: list[asyncio.Future[None]] = [asyncio.get_running_loop().create_future() for _ in range(2)]
+            order = iter(kept)
+            journal.keep_plan = lambda *_: next(order)  # type: ignore[method-assign]
+            both = [await begin(client, adding(name)) for name in ("a", "b")]
+            for future in reversed(kept):
+                future.set_result(None)
+            await asyncio.gather(*both)
+            assert (names(client), client.control.plan.version) == (["a", "b"], 3)
+
+    run(test())
+
+
 def test_a_change_that_cannot_be_kept_takes_those_that_build_on_it_along() -> None:
     async def test() -> None:
         journal = ToldJournal()

@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING
 
 from universes.draw import PARTS
-from universes.planted import table
+from universes.finding import table
 from universes.running import run_seed
 from universes.shrink import shrink
 
@@ -38,7 +38,7 @@ def main(words: Sequence[str] | None = None) -> int:
     one.add_argument("--without", type=_parts, default=(), help=f"leave out some of {', '.join(PARTS)}")
     one.set_defaults(call=lambda asked: replay(asked.seed, asked.events, asked.without))
     planted = commands.add_parser("planted", help="look for every planted bug, and print how it was found")
-    planted.set_defaults(call=lambda _: _say(table()))
+    planted.set_defaults(call=lambda _: table(_say))
     asked = parser.parse_args(words)
     return int(asked.call(asked))
 
