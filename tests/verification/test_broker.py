@@ -41,7 +41,9 @@ NEXT = [accepted(4 * SECOND, 2), released(4 * SECOND + 5000, 2, 4 * SECOND)]
     "again",
     [
         [released(3 * SECOND + 5000, 1, 3 * SECOND)],
-        [Entry(3 * SECOND + 2000, Kind.ACKNOWLEDGED, 0, 1)],  # the first copy: no second one is needed
+        [
+            Entry(3 * SECOND + 2000, Kind.ACKNOWLEDGED, 0, 1, version=1)
+        ],  # the first copy: no second one is needed
     ],
     ids=["released again", "acknowledged before"],
 )
@@ -80,7 +82,7 @@ WITHDRAWN = [*FIRST, Entry(2 * SECOND, Kind.WITHDRAWN, 0, 1, version=1), accepte
     "then",
     [
         [released(3 * SECOND + 5000, 1, 3 * SECOND)],
-        [Entry(3 * SECOND + 2000, Kind.ACKNOWLEDGED, 0, 1)],  # its agent has the first copy
+        [Entry(3 * SECOND + 2000, Kind.ACKNOWLEDGED, 0, 1, version=1)],  # its agent has the first copy
     ],
     ids=["released again", "acknowledged before"],
 )
