@@ -50,7 +50,6 @@ class BrokerAgain:
         self._last_taken = {(e.agent, e.round): e.moment for e in account if e.kind is Kind.ACCEPTED}
         self.hold = make_hold(self._first, _NO_LIMITS)
         self.accepted: dict[Key, Entry] = {}
-        self._first_key: Key | None = None  # of the feedback with which the run starts
         self._begun = False  # a broker has just begun, and its plan follows
         self._round = 0  # the last of which anybody's feedback was accepted
         self.released: dict[Key, int] = {}  # when each was released first
@@ -130,8 +129,6 @@ class BrokerAgain:
                 self._forget_start(entry.moment)
             self._withdraw(key, entry.moment)  # it was not yet on disk when the broker was killed
         self._collect_before(agent, s, entry.moment)
-        if self.hold.start is None:
-            self._first_key = key
         taken: Taken = self.hold.submit(agent, s, b"", entry.norm or 0.0, self._at(entry.moment))
         self.accepted[key] = entry
         self._round = max(self._round, s)
@@ -254,9 +251,9 @@ class BrokerAgain:
         self.dropped.pop(key, None)
 
     def _forget_start(self, moment: int) -> None:
-        """Let the run start anew where that was not yet on disk: its first feedback is accepted once more."""
-        if self._first_key is not None and self._last_taken[self._first_key] >= moment:
-            self.hold.start = self._first_key = None
+        """Let the run start anew where nothing was on disk yet: all that was accepted is accepted again."""
+        if all(self._last_taken[key] >= moment for key in self.accepted):
+            self.hold.start = None
 
     def _redue_all(self, moment: int) -> None:
         for link in self.hold.links:
