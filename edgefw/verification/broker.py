@@ -98,6 +98,8 @@ class BrokerAgain:
                 self._ripe = {}
                 self._begun = True
                 self._revived |= self.dropped.keys() - self._refused
+                for key in [key for key in self.accepted if self._last_taken[key] > entry.moment]:
+                    self._withdraw(key, entry.moment)  # it was not yet on disk: it will be accepted again
                 self._forget_start(entry.moment)
                 self._redue_all(entry.moment)
 
@@ -127,7 +129,7 @@ class BrokerAgain:
                 raise RecordError(f"{_name(key)} was accepted twice")
             if self.recalled(entry):
                 self._forget_start(entry.moment)
-            self._withdraw(key, entry.moment)  # it was not yet on disk when the broker was killed
+            self._withdraw(key, entry.moment)
         self._collect_before(agent, s, entry.moment)
         taken: Taken = self.hold.submit(agent, s, b"", entry.norm or 0.0, self._at(entry.moment))
         self.accepted[key] = entry

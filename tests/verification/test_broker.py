@@ -157,3 +157,22 @@ def test_a_plan_that_came_just_before_a_kill_is_that_of_all_that_is_pending_afte
     broker = BrokerAgain(scenario, account)
     broker.run(account)
     assert broker.arrivals == {(0, 1): ()}
+
+
+def test_what_is_accepted_again_was_not_there_in_between() -> None:
+    late = playback.scenario(clock="wall", pace="60ms", delays=[{"type": "latency", "latency": "5s"}])
+    first = plan_to_json(scenario_plan(late), lambda moment: int(moment * SECOND))
+
+    def accepts(second: int, s: int) -> Entry:
+        return Entry(second * SECOND, Kind.ACCEPTED, 0, s, version=1, due=(second + 5) * SECOND, norm=1.0)
+
+    account = [
+        *(Entry(0, Kind.BEGUN, version=1), Entry(1, Kind.PLAN, version=1, plan=first)),
+        *(accepts(1, 1), accepts(2, 2)),  # the first is on disk, the second is not
+        *(Entry(3 * SECOND, Kind.BEGUN, version=1), Entry(3 * SECOND + 1, Kind.PLAN, version=1, plan=first)),
+        accepts(4, 3),
+        released(6 * SECOND, 1, 6 * SECOND),
+        accepts(8, 2),
+        *(released(9 * SECOND, 3, 9 * SECOND), released(13 * SECOND, 2, 13 * SECOND)),
+    ]
+    BrokerAgain(late, account).run(account)

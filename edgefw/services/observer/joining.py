@@ -33,7 +33,7 @@ class Joining:
         self, setup: Setup, run_id: str, attendance: Attendance, again: Callable[[], None] | None
     ) -> None:
         self._setup, self._run_id, self._attendance, self._again = setup, run_id, attendance, again
-        self._scenario = dump(setup.scenario).encode()
+        self._scenario = dump(setup.scenario).encode()  # once: a broker asks every second
         self._addresses: dict[Who, str] = {}
         self._requests: dict[Who, pb.JoinRequest] = {}
         self._news = asyncio.Condition()
@@ -54,7 +54,7 @@ class Joining:
             self._refuse(who)
         await self._enter(who, request)
         if who is BROKER:
-            await context.write(self._joined(self._scenario))  # it asks again and again
+            await context.write(self._joined(self._scenario))
         else:
             await self._admit(who, request, context)
 

@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from journal_files import DIGEST, crash, opened, record
 from prometheus_client import CollectorRegistry
 
 from edgefw.errors import InputError
@@ -32,6 +33,23 @@ def test_the_journal_of_another_run_goes_and_of_the_same_run_stays(tmp_path: Pat
     discard_other(path, "digest/b")
     assert not path.exists()
     asyncio.run(make(path, "digest/b"))  # and the next run begins its own
+
+
+def test_looking_whose_journal_it_is_leaves_what_a_crash_left_for_whoever_opens_it(tmp_path: Path) -> None:
+    async def test() -> Path:
+        async with opened(tmp_path / "journal.sqlite") as journal:
+            await journal.keep(record(0, 1))
+            await journal.keep(record(0, 2))
+            return crash(tmp_path / "journal.sqlite", tmp_path / "copy.sqlite")
+
+    copy = asyncio.run(test())
+    log = copy.with_name("copy.sqlite-wal")
+    before = log.read_bytes()
+    discard_other(copy, DIGEST)
+    assert log.read_bytes() == before
+    assert not copy.with_name("copy.sqlite-shm").exists()
+    discard_other(copy, "digest/b")
+    assert not log.exists()
 
 
 @pytest.mark.parametrize("garbage", [False, True])

@@ -68,7 +68,9 @@ class Checks:
         if broker is None:
             return
         self._told(broker)
-        self._none_lost(self._states())
+        states = self._states()
+        self._none_lost(states)
+        self._on_disk(broker._hold, states)
 
     def holds(self) -> bool:
         """Whether the broker holds any feedback."""
@@ -193,6 +195,14 @@ class Checks:
                 self._require(payload == wire.submitted[key], f"{name}: other bytes on disk")
                 owed = self._world.universe.clock == "wall"
                 self._require(not owed, f"{name}: accepted, and not delivered when no fault was left")
+
+    def _on_disk(self, hold: Hold, states: dict[Key, tuple[State, bytes | None]]) -> None:
+        """Compare what the broker knows with what the next one would find."""
+        for (agent, s), (state, _) in sorted(states.items()):
+            link = hold.links[agent]
+            known = State.DROPPED if link.dropped(s) else State.SENT if s in link.held else State.DONE
+            same = state is known or (known is State.SENT and state is State.PENDING)
+            self._require(same, f"agent {agent}, round {s}: {known.name} in memory, {state.name} on disk")
 
     def _states(self) -> dict[Key, tuple[State, bytes | None]]:
         """Return what the journal says of every feedback."""

@@ -68,8 +68,8 @@ def run(
         tuple(world.said),
         tuple(world.happened),
         tuple(world.excused),
-        world.loop.time() - 1000,
-        world.loop.steps,
+        world.seconds,
+        world.steps,
     )
 
 

@@ -74,6 +74,7 @@ class World:
         self.run_id = f"{self.setup.scenario.digest}/run"
         self.machine = UniverseMachine(self.real_time.clocks(), self.disk)
         self.together = Together(self.folder, self.places, self.machine, None, self.network)
+        self.steps, self.seconds = 0, 0.0  # that it took, when it is over
         self.lives: list[Life] = []
         self.started: Started | None = None
         self.checks = Checks(self)
@@ -133,6 +134,7 @@ class World:
         except (EndlessError, StandstillError) as error:
             self.violated(str(error))
         finally:
+            self.steps, self.seconds = self.loop.steps, (self.loop.time_ns() - START) / 1e9
             self._bury()
             asyncio.set_event_loop(None)
             self.loop.close()

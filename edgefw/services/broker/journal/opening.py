@@ -101,13 +101,16 @@ def discard_other(path: Path, run_id: str) -> None:
 
 
 def _run_id_of(path: Path) -> str | None:
+    """Return whose journal it is, which stays as it is: what a crash has done to it is looked at later."""
     try:
-        with closing(sqlite3.connect(path)) as database:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             if number(database, "application_id") != APPLICATION:
                 return None
             (found,) = database.execute("SELECT value FROM meta WHERE key = 'run_id'").fetchone() or (None,)
     except sqlite3.DatabaseError:
         return None
+    finally:
+        beside(path, "-shm").unlink(missing_ok=True)  # made for looking; nobody else has it open
     return None if found is None else str(found)
 
 
