@@ -22,7 +22,7 @@ from edgefw.transport.backoff import Backoff
 from edgefw.transport.channel import GRPC
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from edgefw.errors import EdgefwError
     from edgefw.transport.seam import Transport
@@ -154,10 +154,10 @@ async def ending(call: Any) -> AsyncIterator[Any]:
         call.cancel()
 
 
-async def while_open(writing: Coroutine[Any, Any, None]) -> None:
+async def while_open(write: Callable[[], Awaitable[None]]) -> None:
     """Write until the stream ends. Why it ended is for the reader to say, who is told more of it."""
     try:
-        await writing
+        await write()
     except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
         await asyncio.Event().wait()
 

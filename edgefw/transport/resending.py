@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from grpc.aio import EOF
@@ -109,7 +110,7 @@ class ResendingStream(ABC, Generic[M]):
             self._take(answer)
         self._unsent, self._stands = deque(self._kept), True
         self._review()
-        await race(self._read(call, attempt), while_open(self._write(call)))
+        await race(self._read(call, attempt), while_open(partial(self._write, call)))
 
     async def _read(self, call: Any, attempt: Attempts) -> None:
         while (answer := await call.read()) is not EOF:

@@ -63,12 +63,14 @@ class Played:
     local_loss: float
     arrivals: tuple[int, ...]
     outstanding: int
+    messages: int  # sent so far
 
 
 def play_all(setup: Setup) -> list[list[Played]]:
     """Play a setup on the agents of the core; by round, then by agent."""
     agents, book = setup.agents(), ArrivalBook(setup.delays)
     pending: dict[tuple[int, int], Feedback] = {}
+    each = [setup.agent_spec(i).exchanges * len(setup.graph.neighbours(i)) for i in range(setup.n)]
     rounds = []
     for t in range(1, setup.rounds + 1):
         came = arrived(book, t - 1)
@@ -77,13 +79,13 @@ def play_all(setup: Setup) -> list[list[Played]]:
         for i, play in enumerate(plays):
             local, pending[i, t] = observe(setup.loss, play, *setup.batch(i, t))
             outstanding = sum(agent == i for agent, _ in pending)
-            played.append(Played(play, local, tuple(came.get(i, ())), outstanding))
+            played.append(Played(play, local, tuple(came.get(i, ())), outstanding, t * each[i]))
         rounds.append(played)
     return rounds
 
 
 def play_report(played: Played, **changes: Any) -> Any:
-    """Return the message of a play; 7 messages and 100 bytes a round."""
+    """Return the message of a play; it says that 100 bytes were sent in each round."""
     t = played.play.t
     fields: dict[str, Any] = {
         "round": t,
@@ -91,7 +93,7 @@ def play_report(played: Played, **changes: Any) -> Any:
         "local_loss": played.local_loss,
         "arrivals": played.arrivals,
         "outstanding": played.outstanding,
-        "messages": 7 * t,
+        "messages": played.messages,
         "bytes": 100 * t,
     }
     return pb.PlayReport(**(fields | changes))

@@ -42,6 +42,7 @@ class Checks:
     def __init__(self, world: World) -> None:
         self._world = world
         self._before: dict[int, tuple[int, int, int]] = {}  # what the present broker knew when it began
+        self._known: Broker | None = None
         world.network.began = self._begun
 
     def now(self) -> None:
@@ -166,7 +167,9 @@ class Checks:
                 self._require(told == now - then or self._came_twice(name, told, now - then), what)
 
     def _begun(self) -> None:
-        if (broker := self._broker()) is not None:
+        broker = self._broker()
+        if broker is not None and broker is not self._known:
+            self._known = broker
             self._before = {link.agent: _counts(link) for link in broker._hold.links}
 
     def _came_twice(self, name: str, told: float | None, count: int) -> bool:
