@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from journal_files import DIGEST, crash, opened, record
+from journal_files import RUN_ID, crash, opened, record
 from prometheus_client import CollectorRegistry
 
 from edgefw.errors import InputError
@@ -45,7 +45,7 @@ def test_looking_whose_journal_it_is_leaves_what_a_crash_left_for_whoever_opens_
     copy = asyncio.run(test())
     log = copy.with_name("copy.sqlite-wal")
     before = log.read_bytes()
-    discard_other(copy, DIGEST)
+    discard_other(copy, RUN_ID)
     assert log.read_bytes() == before
     assert not copy.with_name("copy.sqlite-shm").exists()
     discard_other(copy, "digest/b")

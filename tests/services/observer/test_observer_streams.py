@@ -79,7 +79,9 @@ async def desk() -> AsyncIterator[tuple[Desk, Any]]:
 
 def report(round_: int, **changes: Any) -> Any:
     point = np.full(SHAPE, round_, dtype=np.float32)
-    return playback.play_report(playback.Played(Play(round_, point, [point]), 0.25, (), 1, round_), **changes)
+    return playback.play_report(
+        playback.Played(Play(round_, point, [point]), 0.25, (), 1, 7 * round_), **changes
+    )
 
 
 def test_a_report_is_taken_with_all_that_it_says() -> None:

@@ -241,8 +241,8 @@ def _leak(patch: pytest.MonkeyPatch) -> None:
 def _redelivery(patch: pytest.MonkeyPatch) -> None:
     def opened(right: Any, releaser: Releaser, agent: int) -> Outbox:
         outbox: Outbox = right(releaser, agent)
-        if outbox._held:
-            outbox._held.popleft()
+        if outbox._news:
+            outbox._news.popleft()
         return outbox
 
     _around(patch, Releaser, "open", opened)

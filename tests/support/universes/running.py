@@ -55,7 +55,7 @@ def run(
     """
     with _folder() as folder, threadpool_limits(1):
         world = World(drawn, folder)
-        with bug(), _logging(world, logging.INFO if logs else logging.CRITICAL + 1):
+        with bug(), _logging(world, folder, logging.INFO if logs else logging.CRITICAL + 1):
             world.run()
         if not world.violations:
             try:
@@ -82,18 +82,21 @@ def run_seed(
 
 
 class _Saying(logging.Handler):
-    def __init__(self, world: World) -> None:
+    """Lets a world say what its services log; where its folder happens to be is nobody's business."""
+
+    def __init__(self, world: World, folder: Path) -> None:
         super().__init__()
-        self._world = world
+        self._world, self._folder = world, f"{folder}/"
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._world.say(f"{SERVICE.get()} {record.levelname} {self.format(record)}")
+        text = self.format(record).replace(self._folder, "")
+        self._world.say(f"{SERVICE.get()} {record.levelname} {text}")
 
 
 @contextmanager
-def _logging(world: World, level: int) -> Iterator[None]:
+def _logging(world: World, folder: Path, level: int) -> Iterator[None]:
     """Let a world say what its services log; nobody else hears it."""
-    handler, loggers = _Saying(world), [logging.getLogger(name) for name in ("edgefw", "asyncio")]
+    handler, loggers = _Saying(world, folder), [logging.getLogger(name) for name in ("edgefw", "asyncio")]
     before = [(logger.level, logger.propagate) for logger in loggers]
     for logger in loggers:
         logger.addHandler(handler)
