@@ -140,9 +140,9 @@ class _Call(Exchange):
 
     @property
     def stands_still(self) -> bool:
-        """Whether its link is cut."""
+        """Whether its link is cut; the last messages of a call that has ended arrive all the same."""
         names = self.names
-        return len(names) == 2 and self._network.is_cut(*names)
+        return not self.ended.done() and len(names) == 2 and self._network.is_cut(*names)
 
     def go_on(self) -> None:
         """Let arrive what stood still."""
