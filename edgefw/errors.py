@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,14 +29,14 @@ class InputError(EdgefwError):
         super().__init__(message)
         self.field = field
 
-    def within(self, path: str) -> InputError:
+    def within(self, path: str) -> Self:
         """Return the same mistake in a larger document, of which this was the part at `path`.
 
         >>> str(InputError("jitter is 3: it must be text", "jitter").within("faults.0"))
         'faults.0.jitter is 3: it must be text'
         """
         field = f"{path}.{self.field}" if self.field else path
-        return InputError(f"{path}{'.' if self.field else ': '}{self}", field)
+        return type(self)(f"{path}{'.' if self.field else ': '}{self}", field)
 
 
 class DataError(InputError):
@@ -79,6 +79,10 @@ class JournalFullError(JournalError):
 
 class JournalCorruptError(JournalError):
     """A journal is damaged; it has been set aside and is still there."""
+
+
+class DiskError(EdgefwError):
+    """The disk will not take what was to be written; trying again may help, when somebody has mended it."""
 
 
 class RunOverError(EdgefwError):

@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -99,7 +101,7 @@ class Registry(Mapping[str, T]):
             return _imported(f"{self.what} {name!r}", name)
         installed = self._entry_points()
         if name not in installed:
-            raise unknown(self.what, name, [*self.names(), OWN])
+            raise unknown_name(self.what, name, self.names())
         return _imported(f"{self.what} {name!r}", installed[name].value)
 
     def _entry_points(self) -> dict[str, EntryPoint]:
@@ -107,6 +109,15 @@ class Registry(Mapping[str, T]):
         from importlib.metadata import entry_points  # noqa: PLC0415
 
         return {point.name: point for point in entry_points(group=self.group)}
+
+
+def unknown_name(what: str, name: str, valid: Iterable[str]) -> InputError:
+    """Return what is wrong with a name that nothing has; a file is not a name, and its class has one."""
+    path, _, class_ = name.partition(":")
+    if path.endswith(".py"):
+        folder, place = Path(path).parent, f"{Path(path).stem}:{class_ or 'Class'}"
+        return InputError(f"{what} {name!r} is a file: write {place}, with PYTHONPATH={folder}")
+    return unknown(what, name, [*valid, OWN])
 
 
 def found_at(place: str) -> type[Any]:
@@ -133,20 +144,24 @@ def check_params(field: str, kind: Callable[..., Any], params: Mapping[str, Any]
 
     >>> check_params("algorithm.params", lambda parts, beta=0.9: None, {"beta": 0.5}, 1)
     """
-    every = list(inspect.signature(kind).parameters.values())
+    every = _parameters(kind)
     own = {each.name: each for each in every[given:] if each.kind in _NAMED}
     open_ended = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in every)
     name = getattr(kind, "__name__", str(kind))
     for param in params:
         if param not in own and not open_ended:
+            wrong = unknown(f"parameter of {name}", param, own)
             raise InputError(
-                f"{field}: {name} takes no parameters: leave them out"
-                if not own
-                else f"{field}: {unknown(f'parameter of {name}', param, own)}"
+                f"{field}: {wrong if own else f'{name} takes no parameters: leave them out'}", field
             )
     for param, about in own.items():
         if about.default is about.empty and param not in params:
-            raise InputError(f"{field}: {name} needs {param!r}: give it as {{{param}: ...}}")
+            raise InputError(f"{field}: {name} needs {param!r}: give it as {{{param}: ...}}", field)
+
+
+@lru_cache(64)
+def _parameters(kind: Callable[..., Any]) -> Sequence[inspect.Parameter]:
+    return tuple(inspect.signature(kind).parameters.values())
 
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -179,13 +194,24 @@ def _place(kind: type[Any]) -> str:
 
 def _distribution(kind: type[Any], installed: Iterable[EntryPoint]) -> tuple[str | None, str | None]:
     """Return the package that a class was installed with and its version; None, None if with none."""
-    from importlib.metadata import packages_distributions, version  # noqa: PLC0415 - as above
+    from importlib.metadata import version  # noqa: PLC0415 - as above
 
     for point in installed:  # also of a package that is installed from its working tree
         if point.value == _place(kind) and point.dist is not None:
             return point.dist.name, point.dist.version
-    names = packages_distributions().get(kind.__module__.partition(".")[0], [])
+    names = _installed(tuple(sys.path)).get(kind.__module__.partition(".")[0], [])
     return (names[0], version(names[0])) if names else (None, None)
+
+
+@lru_cache(1)
+def _installed(_places: tuple[str, ...]) -> Mapping[str, list[str]]:
+    """Return the installed packages by the modules they bring, for modules looked for in these places.
+
+    It reads the list of files of everything that is installed, which takes most of a second: once is enough.
+    """
+    from importlib.metadata import packages_distributions  # noqa: PLC0415 - as above
+
+    return packages_distributions()
 
 
 def _sources(module_name: str) -> str:

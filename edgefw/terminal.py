@@ -6,6 +6,7 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -15,10 +16,14 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
+from rich.table import Column, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+LONG_WORD = 12  # characters: of longer ones, the rest may go to the next line
+BARE: Mapping[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "pad_edge": False, "padding": 0}
+"""What a table looks like where there is little room."""
 
 # A folder's name may hold "[/x]" or ":tent:": nothing that is shown is markup.
 out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
@@ -57,14 +62,22 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> N
 
 
 def make_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Return a table, words to the left and numbers to the right."""
-    drawn = Table(title=title, title_justify="left", title_style="bold")
-    for position, name in enumerate(header):
-        numeric = all(row[position][:1] in set("0123456789+-") for row in rows)
-        drawn.add_column(name, justify="right" if numeric else "left", overflow="fold")  # cut no path
+    """Return a table, words to the left and numbers to the right; without lines where there is no room."""
+    columns = [_column(name, [row[position] for row in rows]) for position, name in enumerate(header)]
+    least = 1 + sum(3 + (column.min_width or 0) for column in columns)
+    looks = BARE if least > out.width else {}
+    drawn = Table(*columns, title=title, title_justify="left", title_style="bold", **looks)
     for row in rows:
         drawn.add_row(*row)
     return drawn
+
+
+def _column(name: str, cells: Sequence[str]) -> Column:
+    """Return a column that breaks no number, and no word but a long one; it cuts no path."""
+    numeric = all(cell[:1] in set("0123456789+-") for cell in cells)
+    words = [word for text in (name, *cells) for word in text.split()]
+    least = max((len(word) if numeric else min(len(word), LONG_WORD) for word in words), default=1)
+    return Column(name, justify="right" if numeric else "left", overflow="fold", min_width=least)
 
 
 def number(value: float | None, digits: int = 2) -> str:

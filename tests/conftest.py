@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,10 @@ FOUND = {name: locate(name) for name in PUBLISHED}  # before the environment is 
 FOREIGN = ("EDGEFW_", "XDG_", "COMPOSE_", "TTY_", "PYTHONUNBUFFERED", "FORCE_COLOR", "NO_COLOR", "COLUMNS")
 KEPT = {REQUIRED, "EDGEFW_REQUIRE_BROWSER", "EDGEFW_SCHEMA_EXAMPLES"}
 _NUMBERS = itertools.count()
+
+# Where byte code is not to be kept, every process that a test starts would compile the whole package anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # How long an example takes, or how long it takes to find one, says something about the machine only.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -89,6 +89,8 @@ def test_what_is_there_is_known_without_importing_anything() -> None:
         ("thingg", "unknown thing 'thingg': did you mean 'thing'?"),
         ("", "unknown thing '': valid: chair, table,"),
         ("a:b:c", "unknown thing 'a:b:c': "),
+        ("my/mod.py:Chair", "thing 'my/mod.py:Chair' is a file: write mod:Chair, with PYTHONPATH=my"),
+        ("mod.py", "thing 'mod.py' is a file: write mod:Class, with PYTHONPATH=."),
         (
             "nowhere.at_all:Thing",
             (

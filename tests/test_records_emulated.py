@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from edgefw.errors import InputError
+from edgefw.errors import InputError, RecordError
 from edgefw.records import PlayRow, RunDatabase, RunFolder, content_hash, environment, play_bytes
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def test_rows_can_be_read_while_others_are_written(folder: RunFolder) -> None:
     assert folder.rows() == ROWS[:2]
     database.add(ROWS[2:], {"wall_seconds": "2.5"})
     assert folder.rows() == ROWS
-    assert folder.meta() == META | {"wall_seconds": "2.5"}
+    assert folder.meta() == META | {"wall_seconds": "2.5", "ended": "no"}
     database.close()
     assert folder.rows() == ROWS
 
@@ -55,7 +55,7 @@ def test_rows_and_facts_are_added_together_or_not_at_all(folder: RunFolder) -> N
         database.add([ROWS[1], ROWS[0]], {"wall_seconds": "9"})
     database.close()
     assert folder.rows() == ROWS[:1]
-    assert folder.meta() == META
+    assert folder.meta() == META | {"ended": "no"}
 
 
 def test_a_closed_database_is_one_file_that_needs_no_right_to_write(folder: RunFolder) -> None:
@@ -87,6 +87,8 @@ def test_a_run_that_was_cut_short_is_gone_on_with(folder: RunFolder) -> None:
     first.add(ROWS[:2], {"wall_seconds": "1.5"})
     first.close()
     second = RunDatabase(folder, META)
+    assert first.before == {}
+    assert second.before == META | {"wall_seconds": "1.5", "ended": "no"}
     second.add(ROWS[2:], {})
     second.close()
     assert folder.rows() == ROWS
@@ -102,12 +104,33 @@ def test_the_database_of_another_run_is_left_alone(folder: RunFolder) -> None:
     assert folder.rows() == ROWS
 
 
-def test_a_file_that_is_no_database_is_refused(folder: RunFolder) -> None:
-    (folder.path / "run.sqlite").write_bytes(b"not a database, but long enough to be looked at" * 100)
+def test_a_file_that_is_no_database_is_set_aside(folder: RunFolder) -> None:
+    garbage = b"not a database, but long enough to be looked at" * 100
+    (folder.path / "run.sqlite").write_bytes(garbage)
     with pytest.raises(InputError, match=r"cannot read .*run\.sqlite: file is not a database"):
         folder.rows()
-    with pytest.raises(InputError, match=r"cannot write .*run\.sqlite: file is not a database"):
+    with pytest.raises(
+        RecordError, match=r"run\.sqlite is damaged \(file is not a database\): it was set aside"
+    ):
         RunDatabase(folder, META)
+    assert (folder.path / "run.sqlite.corrupt-1").read_bytes() == garbage
+
+
+def test_a_database_with_a_ruined_page_is_set_aside_with_its_log(folder: RunFolder) -> None:
+    first = RunDatabase(folder, META)
+    first.add([PlayRow(t, 0, 0.1, 0.2, (), 1, "00ff", None) for t in range(1, 2000)], {})
+    first.close()
+    path = folder.path / "run.sqlite"
+    pages = bytearray(path.read_bytes())
+    pages[len(pages) // 2 :] = bytes(len(pages) - len(pages) // 2)
+    path.write_bytes(pages)
+    (folder.path / "run.sqlite-wal").write_bytes(b"")
+    with pytest.raises(
+        RecordError, match=r"is damaged \(.*\): it was set aside as .*corrupt-1; the run cannot"
+    ):
+        RunDatabase(folder, META)
+    assert not path.exists()
+    assert (folder.path / "run.sqlite.corrupt-1").read_bytes() == pages
 
 
 def test_rows_outlive_a_process_that_is_killed(folder: RunFolder) -> None:

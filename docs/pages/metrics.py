@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from edgefw.telemetry.metrics import AgentMetrics, BrokerMetrics, ObserverMetrics, new_registry
+from edgefw.telemetry.metrics import AgentMetrics, BrokerMetrics, ObserverMetrics, new_registry, strangers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -86,6 +86,7 @@ def page() -> str:
 
 def _families(role: str) -> list[Family]:
     registry = new_registry(role)
+    strangers(registry)
     SERVICES[role][1](registry)
     found = []
     for collector in registry._collector_to_names:  # noqa: SLF001 - a metric without values is nowhere else

@@ -18,7 +18,7 @@ HEAD = f"""\
 # The run folder
 
 Every run leaves a folder, `runs/<name>-<time>/` unless `--out` says otherwise. `edgefw collect` copies the
-folder of a run in containers to this machine. This page is made from `edgefw/records.py` by `make docs`.
+folder of a run in containers to this machine. This page is made from `edgefw/records` by `make docs`.
 
 | file | what it is |
 |---|---|
@@ -65,7 +65,10 @@ TABLES = f"""\
 The version of the tables is **{SCHEMA_VERSION}**. It stands in the file (`PRAGMA user_version`; files that
 were written before it was there say 0 and have the tables of version 1). A table or a column more makes a new
 version. edgefw reads older versions, and refuses newer ones. A run that an older version began is not gone on
-with. The database of an emulated run is written while the run goes on, and may be read meanwhile.
+with. The database of an emulated run is written while the run goes on, and may be read meanwhile. What the
+observer has answered for is in it, and on disk: the plays that agents were told the scores of, and the
+entries of the broker's account. An observer that was killed goes on from there. A damaged one it sets aside
+(`{DATABASE}.corrupt-1`) with an error: that run cannot be gone on with.
 """
 
 META = {
@@ -82,6 +85,11 @@ META = {
     "wire_bytes": "bytes that each agent has written to the network for these so far, as JSON (not of a "
     "simulated run); before version 3 its name was `bytes`",
     "wall_seconds": "from the first report to the last, so far (not of a simulated run)",
+    "recorded": "when that was, in nanoseconds since 1970 (likewise)",
+    "ended": "how its observer ended: `complete`, `stopped` (on request), `given up` (an agent had forgotten "
+    "the run); or `no`: it goes on, or was killed, and goes on when it is started again (likewise)",
+    "members": "who has joined, and where they are, as JSON: an observer that is started again need not be "
+    "told (likewise)",
     "numpy": "the version of numpy. It and what follows can change the last bits of a sum: where they agree, "
     "a replay is identical",
     "blas": "the library that numpy multiplies with",

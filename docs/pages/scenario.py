@@ -18,7 +18,7 @@ HEAD = """\
 
 One YAML file describes a run. `edgefw simulate`, `edgefw up` and `edgefw compose` read the same file.
 Every field may be left out. A field that does not exist is refused, with the nearest one that does.
-This page is made from `edgefw/scenario/model.py` by `make docs`.
+This page is made from the models in `edgefw/scenario` by `make docs`.
 
 ```yaml
 name: one-slow-device

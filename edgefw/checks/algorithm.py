@@ -11,6 +11,7 @@ import numpy as np
 from edgefw.checks.failure import CheckError, require, same_bits
 from edgefw.checks.small import DELAYS, plays, setup
 from edgefw.core.agent import algorithm
+from edgefw.core.algorithm import Savable
 from edgefw.core.messages import Frame, Play
 from edgefw.problem.feasible import NAMES as SETS
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgefw.core.algorithm import Agent
+    from edgefw.core.algorithm import Agent, State
     from edgefw.core.messages import Feedback
     from edgefw.problem.feasible.base import Real
     from edgefw.scenario.setup import Setup
@@ -104,6 +105,19 @@ def a_copy_goes_on_the_same(subject: Subject, seed: int) -> None:
         swapped.swap()
 
 
+def it_goes_on_in_another_process(subject: Subject, seed: int) -> None:
+    """What `save` gives and a new one loads, after any sweep, plays on the same: a killed agent comes back."""  # noqa: E501
+    if not algorithm(subject.name).savable:
+        return
+    given = subject.setup(seed)
+    whole = _points(given)
+    agents: list[Agent] = given.agents()
+    for t, played in enumerate(plays(given, agents), start=1):
+        points = [play.point for play in played]
+        same_bits(f"plays of round {t} and of one that was loaded", points, whole[t - 1])
+        agents[:] = [_loaded(new, _written(agent)) for new, agent in zip(given.agents(), agents, strict=True)]
+
+
 def every_feedback_is_counted(subject: Subject, seed: int) -> None:
     """`applied` counts every feedback that it was given."""
     given = subject.setup(seed)
@@ -131,6 +145,7 @@ CHECKS: tuple[Callable[[Subject, int], None], ...] = (
     order_of_arrival_does_not_matter,
     what_is_handed_over_is_left_alone,
     a_copy_goes_on_the_same,
+    it_goes_on_in_another_process,
     every_feedback_is_counted,
     frames_are_as_announced,
 )
@@ -148,6 +163,22 @@ def _check_play(given: Setup, play: Play, t: int, asked: int) -> None:
 def _points(given: Setup, agents: Sequence[Agent] | None = None) -> NDArray[Any]:
     """Return all plays of a run, (rounds, n, C, m)."""
     return np.stack([[play.point for play in played] for played in plays(given, agents)])
+
+
+def _written(agent: Agent) -> State:
+    """Return the state of an agent as it comes back from a disk."""
+    assert isinstance(agent, Savable)  # noqa: S101 - its record says so
+    state = agent.save()
+    for name, array in state.items():
+        kept = type(array) is np.ndarray and array.dtype.kind in "biuf"
+        require(kept, f"save gives {name!r} as {type(array).__name__}: it has to be a numpy array of numbers")
+    return {name: _sealed(array.copy()) for name, array in state.items()}
+
+
+def _loaded(agent: Agent, state: State) -> Agent:
+    assert isinstance(agent, Savable)  # noqa: S101 - likewise
+    agent.load(state)
+    return agent
 
 
 def _sealed(array: Real) -> Real:

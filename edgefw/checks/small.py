@@ -38,8 +38,9 @@ DELAYS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def dataset(*, classes: int = 3, features: int = 7, samples: int = 210) -> Dataset:
-    """Return overlapping classes: prototypes in [0, 1]^m and as much noise."""
+def dataset(features: int = 7) -> Dataset:
+    """Return 210 samples of three overlapping classes: prototypes in [0, 1]^m and as much noise."""
+    classes, samples = 3, 210
     random = np.random.default_rng(20)
     labels = random.integers(classes, size=samples)
     rows = random.random((classes, features))[labels] + random.normal(0, 0.4, (samples, features))

@@ -12,8 +12,8 @@ from edgefw.checks.failure import CheckError
 from edgefw.core.agent import ALGORITHMS, make_agent
 from edgefw.delays.fault import Fault
 from edgefw.delays.registry import TYPES
-from edgefw.errors import InputError, unknown
-from edgefw.plugins import OWN, PLACE, Registry, found_at
+from edgefw.errors import InputError
+from edgefw.plugins import PLACE, Registry, found_at, unknown_name
 from edgefw.problem.datasets import SOURCES, Source, load
 from edgefw.problem.feasible import SETS, FeasibleSet, make_set
 from edgefw.problem.loss import LOSSES, Loss, make_loss
@@ -54,7 +54,7 @@ def kind_of(name: str) -> Registry[Any]:
         return next((registry for base, registry in _BASES if issubclass(kind, base)), ALGORITHMS)
     having = [registry for registry in every if name in registry]
     if not having:
-        raise unknown("name", name, [*(each for registry in every for each in registry.names()), OWN])
+        raise unknown_name("name", name, (each for registry in every for each in registry.names()))
     return having[0]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import time
 from contextlib import contextmanager
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import httpx
 
 from edgefw.errors import EdgefwError, InputError
+from edgefw.http.guard import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ class Admin:
         base = _parsed_url(self.url)
         # A proxy of the environment is no way to this machine itself.
         self._client = httpx.Client(
-            base_url=base, headers=headers, timeout=PATIENCE, trust_env=not _is_loopback(base.host)
+            base_url=base, headers=headers, timeout=PATIENCE, trust_env=not is_loopback(base.host)
         )
 
     def __enter__(self) -> Self:
@@ -155,10 +155,3 @@ def _parsed_url(url: str) -> httpx.URL:
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise InputError(f"--admin {url}: write an address such as http://127.0.0.1:7070")
     return parsed
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

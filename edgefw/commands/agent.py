@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edgefw.commands.options import add_advertise, add_service, place
+from edgefw.commands.options import add_advertise, add_service, network, place
 from edgefw.services.agent import service
 
 if TYPE_CHECKING:
@@ -17,6 +18,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agent", required=True, type=int, metavar="N", help="which one")
     add_advertise(parser)
     parser.add_argument("--join", required=True, metavar="HOST:PORT", help="the observer's address")
+    parser.add_argument(
+        "--checkpoints",
+        type=Path,
+        metavar="DIR",
+        help="where it keeps what it needs to come back after a kill (default: nowhere)",
+    )
     add_service(parser)
     parser.set_defaults(call=_run)
 
@@ -25,5 +32,13 @@ def _run(arguments: argparse.Namespace) -> int:
     listen = place(arguments)
     advertise = arguments.advertise or listen.address
     return service.run(
-        service.AgentOptions(arguments.agent, arguments.join, listen, advertise, stay=arguments.stay)
+        service.AgentOptions(
+            arguments.agent,
+            arguments.join,
+            listen,
+            advertise,
+            stay=arguments.stay,
+            transport=network(arguments),
+            checkpoints=arguments.checkpoints,
+        )
     )

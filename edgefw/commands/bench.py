@@ -1,104 +1,118 @@
-"""`edgefw bench`: time and weigh the simulator or the broker on this machine."""
+"""`edgefw bench`: what rounds, the broker, the simulator and a start cost, beside what they cost at least."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from edgefw import terminal
+from edgefw.benchmarks import broker_costs, gossip, simulated, startup
+from edgefw.benchmarks.measure import REPEATS
+from edgefw.benchmarks.setting import BenchNetwork
 from edgefw.commands.options import positive
 from edgefw.errors import unknown
-from edgefw.experiments import bench, broker_bench
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
-SECONDS = 10.0  # of each measurement of the broker
+    from edgefw.benchmarks.measure import BenchResult, Median
+
+NAMES = ("gossip", "broker", "simulate", "startup")
+ALL = "all"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.epilog = "example: edgefw bench broker"
+    parser.epilog = "example: edgefw bench gossip --agents 4"
     parser.add_argument(
-        "what", nargs="?", default="simulator", metavar="WHAT", help="simulator (default) or broker"
+        "what", nargs="?", default=ALL, metavar="WHAT", help=f"{', '.join(NAMES)}, or {ALL} (default)"
     )
-    parser.add_argument("--runs", type=positive, default=5, metavar="N", help="of the broker (5)")
+    parser.add_argument(
+        "--runs", type=positive, default=REPEATS, metavar="N", help=f"how often each is measured ({REPEATS})"
+    )
+    parser.add_argument(
+        "--agents", type=positive, default=BenchNetwork.agents, metavar="N", help="of gossip (%(default)s)"
+    )
+    parser.add_argument(
+        "--topology", default=BenchNetwork.topology, metavar="NAME", help="of gossip (%(default)s)"
+    )
     parser.add_argument(
         "--dir", default="runs", metavar="DIR", help="where the broker keeps its journal meanwhile (runs)"
     )
+    parser.add_argument("--json", action="store_true", help="print all figures as JSON")
     parser.set_defaults(call=_run)
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    if arguments.what == "simulator":
-        _simulator()
-    elif arguments.what == "broker":
-        _broker(arguments.runs, Path(arguments.dir))
-    else:
-        raise unknown("bench", arguments.what, ["simulator", "broker"])
+    if arguments.what not in {*NAMES, ALL}:
+        raise unknown("bench", arguments.what, [*NAMES, ALL])
+    benches = _benches(arguments)
+    results = []
+    for name in NAMES if arguments.what == ALL else [arguments.what]:
+        with terminal.status(f"measuring {name}:") as tell:
+            results.append(benches[name](partial(_progress, tell)))
+        if not arguments.json:
+            _show(results[-1])
+    if arguments.json:
+        terminal.print_json([_document(result) for result in results])
 
 
-def _simulator() -> None:
-    costs = []
-    with terminal.progress_bar("timing simulated rounds", len(bench.TOPOLOGIES), unit="graphs") as progress:
-        for position, topology in enumerate(bench.TOPOLOGIES, start=1):
-            costs.append(bench.round_cost(topology))
-            progress(position)
+def _benches(arguments: argparse.Namespace) -> dict[str, Callable[..., BenchResult]]:
+    network, runs = BenchNetwork(arguments.agents, arguments.topology), arguments.runs
+    return {
+        "gossip": partial(gossip.measure, network, runs),
+        "broker": partial(broker_costs.measure, Path(arguments.dir), runs),
+        "simulate": partial(simulated.measure, runs),
+        "startup": partial(startup.measure, runs),
+    }
+
+
+def _progress(tell: Callable[[str], None], done: int, of: int) -> None:
+    tell(f"{done} of {of}")
+
+
+def _show(result: BenchResult) -> None:
     terminal.table(
-        "a simulated round, 30 agents, dimension 7,840, K = 32, float32, one core",
-        ["graph", "round [ms]", "one pass over the oracle sums [ms]", "passes"],
-        [
-            [c.topology, f"{c.round_seconds * 1e3:.2f}", f"{c.pass_seconds * 1e3:.2f}", f"{c.passes:.1f}"]
-            for c in costs
-        ],
+        result.title,
+        [f"a {result.unit}", "time [ms]", "processor [ms]"],
+        [[thing.name, _cell(thing.wall, 1e3), _cell(thing.cpu, 1e3)] for thing in result.measured],
     )
-    with terminal.status("weighing a run of 1,000 rounds"):
-        peak = bench.peak_memory()
-    terminal.out.print(
-        f"peak memory of a run with 20 agents drawn to be 501 rounds late, T = 1000: {peak:.0f} MB"
-    )
-
-
-def _broker(runs: int, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    _lateness(runs, folder)
-    with terminal.status("changing the plan"):
-        effects = broker_bench.effect(folder)
-    terminal.out.print(
-        f"a change of the plan acts {effects[len(effects) // 2] * 1e3:.1f} ms after its answer "
-        f"(median of {len(effects)}; below 0: before it), {effects[-1] * 1e3:.1f} ms at most"
-    )
-    with terminal.status("submitting as fast as it goes"):
-        intakes = sorted(
-            (broker_bench.intake(folder, seconds=SECONDS) for _ in range(runs)), key=lambda i: i.per_second
-        )
-    middle = intakes[len(intakes) // 2]
-    terminal.out.print(
-        f"durable intake: {middle.per_second:.0f} feedbacks of 9 kB a second, "
-        f"{broker_bench.IN_FLIGHT} in flight (median of {runs}; "
-        f"{intakes[0].per_second:.0f} to {intakes[-1].per_second:.0f}), "
-        f"{middle.cpu * 1e6:.0f} us of processor each; SQLite in WAL mode, synchronous FULL, in {folder}"
-    )
-
-
-def _lateness(runs: int, folder: Path) -> None:
-    rows = []
-    with terminal.progress_bar("measuring lateness", 2 * runs, unit="runs") as progress:
-        for admin_calls in (False, True):
-            measured = []
-            for _ in range(runs):
-                measured.append(broker_bench.lateness(folder, seconds=SECONDS, admin_calls=admin_calls))
-                progress(runs * admin_calls + len(measured))
-            middle = broker_bench.median(measured)
-            calls = f"{middle.admin_calls / SECONDS:.0f}/s" if admin_calls else "none"
-            rows.append([calls, *_times(middle), str(sum(m.early for m in measured)), f"{middle.cpu:.2f}"])
     terminal.table(
-        f"lateness at the receiver: {broker_bench.RATE} feedbacks/s of 9 kB over "
-        f"{broker_bench.AGENTS} links, {broker_bench.PENDING} pending, median of {runs} runs",
-        ["admin calls", "p50 [ms]", "p99 [ms]", "worst [ms]", "early", "broker's cores"],
-        rows,
+        "how many times the floor",
+        ["", "time", "processor"],
+        [[f"{ratio.thing} / {ratio.floor}", _cell(ratio.wall), _cell(ratio.cpu)] for ratio in result.ratios],
     )
+    for note in result.notes:
+        terminal.out.print(note)
 
 
-def _times(measured: broker_bench.Lateness) -> list[str]:
-    return [f"{value * 1e3:.2f}" for value in (measured.p50, measured.p99, measured.worst)]
+def _cell(spread: Median, scale: float = 1.0) -> str:
+    low, middle, high = (_short(value * scale) for value in (spread.low, spread.middle, spread.high))
+    return f"{middle} ({low} - {high})"
+
+
+def _short(value: float) -> str:
+    """Return a number with three digits that count.
+
+    >>> _short(0.012345), _short(1.2345), _short(1234.5)
+    ('0.0123', '1.23', '1234')
+    """
+    return f"{value:.0f}" if value >= 100 else f"{value:#.3g}"
+
+
+def _document(result: BenchResult) -> dict[str, Any]:
+    """Return a result for programs: seconds, medians with the lowest and the highest."""
+    return {
+        "name": result.name,
+        "title": result.title,
+        "unit": result.unit,
+        "measured": {
+            thing.name: {"wall_seconds": asdict(thing.wall), "cpu_seconds": asdict(thing.cpu)}
+            for thing in result.measured
+        },
+        "ratios": [asdict(ratio) for ratio in result.ratios],
+        "figures": dict(result.figures),
+    }

@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edgefw.commands.options import add_advertise, add_service, address, place
+from edgefw.commands.options import add_advertise, add_service, address, network, place
 from edgefw.services.broker import process
 from edgefw.services.broker.admin.app import AdminOptions
+from edgefw.transport.credentials import ADMIN_TOKEN, ADMIN_TOKEN_FILE, secret
 
 if TYPE_CHECKING:
     import argparse
@@ -25,15 +26,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     keeps = parser.add_mutually_exclusive_group(required=True)
     keeps.add_argument("--journal", metavar="FILE", help="where it keeps what it holds, through a crash too")
     keeps.add_argument("--memory", action="store_true", help="keep nothing: for throw-away runs")
-    admin = parser.add_argument_group("admin endpoint")
-    admin.add_argument(
-        "--admin", type=address, metavar="HOST:PORT", help="where it listens (none if left out)"
+    admin = parser.add_argument_group(
+        "admin endpoint",
+        "it asks for the token in EDGEFW_ADMIN_TOKEN, or in the file that EDGEFW_ADMIN_TOKEN_FILE names",
     )
     admin.add_argument(
-        "--admin-token",
-        metavar="TOKEN",
-        default=os.environ.get("EDGEFW_ADMIN_TOKEN"),
-        help="asked of everyone (default: EDGEFW_ADMIN_TOKEN)",
+        "--admin", type=address, metavar="HOST:PORT", help="where it listens (none if left out)"
     )
     admin.add_argument("--admin-open", action="store_true", help="listen beyond this machine without a token")
     admin.add_argument(
@@ -51,7 +49,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     listen = place(arguments)
     journal = None if arguments.memory else Path(arguments.journal)
-    chosen = process.BrokerOptions(listen, journal, _admin(arguments))
+    chosen = process.BrokerOptions(listen, journal, _admin(arguments), network(arguments))
     if arguments.join is None:
         return process.run(arguments.scenario, chosen)
     return process.run_joined(arguments.join, arguments.advertise or listen.address, chosen)
@@ -64,7 +62,7 @@ def _admin(arguments: argparse.Namespace) -> AdminOptions | None:
     return AdminOptions(
         host,
         port,
-        token=arguments.admin_token or None,
+        token=secret(os.environ, ADMIN_TOKEN, ADMIN_TOKEN_FILE),
         names=frozenset(arguments.admin_name),
         open_=arguments.admin_open,
     )

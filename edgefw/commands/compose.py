@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from edgefw import terminal
 from edgefw.commands.options import add_scenario
 from edgefw.containers.checks import check as check_host
-from edgefw.containers.compose import render
+from edgefw.containers.compose import render, render_tls
 from edgefw.errors import InputError
 from edgefw.scenario.load import load
 from edgefw.services.emulable import check_emulable
@@ -35,6 +35,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the image that services run in, such as one with a package of your own (default: edgefw's own)",
     )
     parser.add_argument(
+        "--tls",
+        action="store_true",
+        help="write the file that puts those services under mutual TLS, beside it",
+    )
+    parser.add_argument(
         "--check", action="store_true", help="write nothing: see whether this host can run such a file"
     )
     parser.set_defaults(call=_run)
@@ -43,19 +48,19 @@ def options(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.check:
         return _check(arguments.out)
-    _write(arguments.scenario, arguments.overrides, arguments.image, arguments.out)
+    _write(arguments.scenario, arguments.overrides, arguments.image, arguments.out, tls=arguments.tls)
     return 0
 
 
-def _write(name: str, overrides: list[str], image: str | None, out: str) -> None:
-    """Write the Compose file of a scenario to `out`, or (-) to standard output."""
+def _write(name: str, overrides: list[str], image: str | None, out: str, *, tls: bool) -> None:
+    """Write the Compose file of a scenario to `out`, or (-) to standard output; or the one for its TLS."""
     scenario = load(name, overrides)
     check_emulable(scenario)
     words = [name, *(word for override in overrides for word in ("--set", override))]
     if image is not None:
         words += ["--image", image]
-    text = render(scenario, shlex.join(words), image)
-    if scenario.data.source not in IN_THE_IMAGE:
+    text = (render_tls if tls else render)(scenario, shlex.join(words), image)
+    if scenario.data.source not in IN_THE_IMAGE and not tls:
         terminal.err.print(
             f"edgefw: data.source {scenario.data.source} is not in the image: mount it into the observer's "
             f"container, or set data.source to one of {', '.join(IN_THE_IMAGE)}"
@@ -68,7 +73,8 @@ def _write(name: str, overrides: list[str], image: str | None, out: str) -> None
     except OSError as error:
         raise InputError(f"cannot write {out} ({error.strerror}): give another --out") from None
     build = " --build" if image is None else ""
-    terminal.out.print(f"{out} is written: docker compose -f {out} up{build}")
+    both = f"-f compose.yaml -f {out}" if tls else f"-f {out}"
+    terminal.out.print(f"{out} is written: docker compose {both} up{build}")
 
 
 def _check(out: str) -> int:

@@ -18,14 +18,15 @@ from edgefw.commands.admin_client import Admin, EndpointError, StreamEvent
 from edgefw.commands.delay_fault import types, wanted_fault
 from edgefw.commands.delay_files import read_plan, write_plan
 from edgefw.delays.body import every_attribute
-from edgefw.delays.oneline import in_a_line
 from edgefw.delays.units import format_duration, parse_duration
+from edgefw.delays.words import in_a_line
 from edgefw.errors import InputError
 from edgefw.local.running import running
+from edgefw.transport.credentials import ADMIN_TOKEN, ADMIN_TOKEN_FILE, secret
 
 Act = Callable[[Admin, argparse.Namespace], tuple[Any, str | Table]]
 
-ADMIN, TOKEN = "EDGEFW_ADMIN", "EDGEFW_ADMIN_TOKEN"
+ADMIN = "EDGEFW_ADMIN"
 PORT = "EDGEFW_ADMIN_PORT"  # where compose.yaml publishes the endpoint on this machine
 DEFAULT = "7070"
 EXAMPLES = """\
@@ -88,7 +89,11 @@ def _add(actions: Any, name: str, act: Act | None, text: str) -> argparse.Argume
         metavar="URL",
         help=f"of the broker's admin endpoint (default: ${ADMIN}, else port ${PORT} or {DEFAULT} here)",
     )
-    parser.add_argument("--token", metavar="TOKEN", help=f"of the endpoint, if it asks (default: ${TOKEN})")
+    parser.add_argument(
+        "--token",
+        metavar="TOKEN",
+        help=f"of the endpoint, if it asks (default: {ADMIN_TOKEN}, or in the file {ADMIN_TOKEN_FILE})",
+    )
     parser.set_defaults(call=_call, act=act)
     return parser
 
@@ -146,7 +151,7 @@ def _call(arguments: argparse.Namespace) -> None:
 def _admin(arguments: argparse.Namespace) -> Admin:
     """Return the endpoint that is meant."""
     url = _is_told(arguments) or f"http://127.0.0.1:{_port()}"
-    return Admin(url, arguments.token or os.environ.get(TOKEN) or None)
+    return Admin(url, arguments.token or secret(os.environ, ADMIN_TOKEN, ADMIN_TOKEN_FILE))
 
 
 def _is_told(arguments: argparse.Namespace) -> str | None:

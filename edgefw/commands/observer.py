@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edgefw.commands.options import add_service, place
+from edgefw.commands.options import add_service, network, place
 from edgefw.services.observer import service
 
 if TYPE_CHECKING:
@@ -33,5 +33,6 @@ def _run(arguments: argparse.Namespace) -> int:
             out=arguments.out,
             runs=arguments.runs,
             stay=arguments.stay,
+            transport=network(arguments, make=True),
         )
     )

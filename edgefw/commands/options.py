@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import socket
+from pathlib import Path
 from typing import Any
 
 from edgefw.containers.project import project_of
 from edgefw.services.config import Place
+from edgefw.transport.channel import GrpcTransport
+from edgefw.transport.credentials import TLS, from_environment
 
 
 def add_scenario(parser: argparse.ArgumentParser, default: str | None = None) -> None:
@@ -69,6 +72,14 @@ def add_service(parser: argparse.ArgumentParser) -> None:
         help="HTTP, same host, for metrics and health (9464)",
     )
     parser.add_argument("--stay", action="store_true", help="stay up when the run is over")
+    add_tls(
+        parser, "the folder with its certificate and key, see `edgefw certs` (default: EDGEFW_TLS, or none)"
+    )
+
+
+def add_tls(parser: argparse.ArgumentParser, text: str) -> None:
+    """Add where certificates are."""
+    parser.add_argument("--tls", type=Path, metavar="DIR", help=text)
 
 
 def place(arguments: argparse.Namespace) -> Place:
@@ -77,6 +88,12 @@ def place(arguments: argparse.Namespace) -> Place:
     advertised = getattr(arguments, "advertise", None) or f"{host}:{port}"
     names = frozenset({advertised.rpartition(":")[0], socket.gethostname()})
     return Place(host, port, arguments.metrics_port, names)
+
+
+def network(arguments: argparse.Namespace, *, make: bool = False) -> GrpcTransport:
+    """Return the network of a service, with the credentials of this process; with `make`, a token is made."""
+    told = {} if arguments.tls is None else {TLS: str(arguments.tls)}
+    return GrpcTransport(from_environment({**os.environ, **told}, make=make))
 
 
 def add_advertise(parser: argparse.ArgumentParser) -> None:

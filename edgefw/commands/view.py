@@ -48,7 +48,7 @@ def make_app(folder: RunFolder) -> PageApp:
     with terminal.status("reading the run"):
         scenario = read_scenario(folder)
         story = read_story(folder, scenario)
-        drawn = prepared(scenario)
+        drawn = prepared(scenario, story.clock)
 
     async def prepare() -> bytes:
         return json.dumps(drawn).encode()
@@ -60,7 +60,7 @@ def make_app(folder: RunFolder) -> PageApp:
     except InputError as error:
         status["cost"] = str(error)
     teller = Teller(lambda: story, "finished", drawn["network"]["groups"], lambda: status)
-    return PageApp(partial(about, scenario, live=False), teller, prepare)
+    return PageApp(partial(about, scenario, live=False, simulated=not story.accounted), teller, prepare)
 
 
 def _gap(folder: RunFolder) -> float | None:

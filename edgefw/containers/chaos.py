@@ -7,17 +7,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgefw.containers import cable
-from edgefw.containers.engine import Containers, EngineError, Member, doing
+from edgefw.containers.engine import SECONDS, Containers, EngineError, Member, doing
 from edgefw.containers.project import project_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def kill(containers: Containers, member: Member) -> str:
+def kill(_containers: Containers, member: Member) -> str:
+    """End a process without warning, and start it again: the engine itself does not, where somebody kills."""
+    with doing(f"kill {member.name}"):
+        _end(member)
+        member.container.start()
+    return f"{member.name} was killed, and is started again"
+
+
+def down(containers: Containers, member: Member) -> str:
     """End a process without warning; it stays down until it is resumed."""
     with doing(f"kill {member.name}"):
-        member.container.kill()
+        _end(member)
     return f"{member.name} is killed; {_undo(containers, 'resume', member)} starts it again"
 
 
@@ -56,6 +64,11 @@ def heal(containers: Containers, member: Member) -> str:
     return f"{member.name} is connected again"
 
 
+def _end(member: Member) -> None:
+    member.container.kill()
+    member.container.wait(timeout=SECONDS)
+
+
 def _cable(containers: Containers, member: Member, *words: str) -> bool:
     """Move a container's cable; return whether it was not so already."""
     if not member.has_network:
@@ -81,6 +94,7 @@ def _undo(containers: Containers, action: str, member: Member) -> str:
 
 ACTIONS: dict[str, Callable[[Containers, Member], str]] = {
     "kill": kill,
+    "down": down,
     "pause": pause,
     "resume": resume,
     "cut": cut,

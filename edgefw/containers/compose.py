@@ -8,6 +8,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from edgefw.scenario.load import dump_brief
+from edgefw.transport.credentials import OPERATOR, services
 
 if TYPE_CHECKING:
     from edgefw.scenario.model import Scenario
@@ -27,6 +28,14 @@ _BUILT = "build: {context: ., dockerfile: docker/Dockerfile}"
 _TAKEN = "pull_policy: missing"
 
 
+_UNDER_TLS = """\
+  {name}:
+    environment: {{EDGEFW_TLS: /run/edgefw-tls}}
+    volumes: ["tls-{name}:/run/edgefw-tls:ro"]
+    depends_on:
+      certs: {{condition: service_completed_successfully}}"""
+
+
 class _Template(Template):
     """A Compose file has its own use for $."""
 
@@ -36,6 +45,20 @@ class _Template(Template):
 def image() -> str:
     """Return the name of the image that is built from this version."""
     return f"edgefw:{version('edgefw')}"
+
+
+def render_tls(scenario: Scenario, source: str, other_image: str | None = None) -> str:
+    """Return the Compose file that puts the services of `render`'s under TLS, where it is given beside it."""
+    names = [name for name in services(scenario.network.agents) if name != OPERATOR]
+    template = resources.files(__package__) / "compose.tls.template.yaml"
+    return _Template(template.read_text(encoding="utf-8")).substitute(
+        source=source.replace("\n", "\n#     "),
+        image=other_image or image(),
+        agents=scenario.network.agents,
+        each_folder="\n".join(f"      - tls-{name}:/certs/{name}" for name in names),
+        each_service="\n\n".join(_UNDER_TLS.format(name=name) for name in names),
+        each_volume="\n".join(f"  tls-{name}:" for name in names),
+    )
 
 
 def render(scenario: Scenario, source: str, other_image: str | None = None) -> str:

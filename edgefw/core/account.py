@@ -25,6 +25,9 @@ class Kind(IntEnum):
     LOST = 10  # entries from here on were not kept: the account has a hole
 
 
+UNANSWERED = 4
+"""Submissions of an agent that the broker has not yet taken for good; with more of them, the agent waits."""
+
 BROKER = "broker"
 """Who changes the plan where nobody asked for it: it begins with one, and takes out what is over."""
 
@@ -43,7 +46,9 @@ class Entry(NamedTuple):
     agent: int = 0
     round: int = 0
     version: int = 0  # of the plan in force
-    due: int | None = None  # ACCEPTED, RELEASED: nanoseconds, or a round; None while nobody can say
+    # ACCEPTED, RELEASED: nanoseconds, or a round; None while nobody can say. BEGUN: when the run started, if
+    # it had (wall clock).
+    due: int | None = None
     hash: str | None = None  # ACCEPTED: of the payload; None where a broker that was killed had not told it
     norm: float | None = None  # ACCEPTED
     plan: str | None = None  # PLAN: the whole plan, as JSON

@@ -7,16 +7,18 @@ other is named in a scenario by its place, `my_pkg.mod:Momentum` (see `edgefw.pl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from edgefw.core.messages import Feedback, Frame, Play
 from edgefw.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import numpy as np
+    from collections.abc import Callable, Sequence
 
     from edgefw.core.oracle import Oracle
     from edgefw.core.schedule import Steps
@@ -25,6 +27,26 @@ if TYPE_CHECKING:
 
 Count = int | Literal["each"]
 """How many of something there are in a round: a number, or one for each of its K sub-iterations."""
+
+State = Mapping[str, NDArray[Any]]
+"""All that an algorithm has learned, by name."""
+
+
+@runtime_checkable
+class Savable(Protocol):
+    """An algorithm that can go on in another process: an agent that is killed comes back as it was.
+
+    Both are called between two rounds only. One that has neither plays all the same; but when its agent dies,
+    the run is over.
+    """
+
+    def save(self) -> State:
+        """Return what it has learned; the arrays may be its own, for they are written down at once."""
+        ...
+
+    def load(self, state: State) -> None:
+        """Become, new as it is, the one that saved this; the arrays are read-only."""
+        ...
 
 
 class Agent(Protocol):
@@ -90,6 +112,7 @@ class AlgorithmRecord:
     - under_delay: what to use in its place where feedback is late; None where it can be late.
     - vectorised: the class, package.module:Class, that plays all its agents as arrays; None where there is
       none, and a simulation plays agent by agent.
+    - savable: whether its agents can be saved and loaded, see `Savable`.
     """
 
     name: str
@@ -100,6 +123,7 @@ class AlgorithmRecord:
     points: Count
     under_delay: str | None
     vectorised: str | None
+    savable: bool = False
 
     def exchanges(self, K: int) -> int:
         """Return how many frames an agent sends to each neighbour in a sweep."""
@@ -126,6 +150,7 @@ def record_of(name: str, kind: type[Any]) -> AlgorithmRecord:
         points=_count(name, kind, "queries"),
         under_delay=getattr(kind, "under_delay", None),
         vectorised=vars(kind).get("vectorised"),  # of the class itself: a subclass may play otherwise
+        savable=_is_savable(name, kind),
     )
 
 
@@ -141,6 +166,13 @@ def _is_distributed(name: str, kind: type[Any]) -> bool:
         f"algorithm {name!r}: {kind.__name__} is no algorithm: give it start_sweep and advance (an agent of "
         "a network), or play and update (a lone learner)"
     )
+
+
+def _is_savable(name: str, kind: type[Any]) -> bool:
+    missing = [method for method in ("save", "load") if not callable(getattr(kind, method, None))]
+    if len(missing) == 1:
+        raise InputError(f"algorithm {name!r}: {kind.__name__} has no method {missing[0]}: write it")
+    return not missing
 
 
 def _count(name: str, kind: type[Any], what: str) -> Count:
@@ -175,3 +207,17 @@ class Alone:
     def advance(self, frames: Mapping[int, Frame]) -> Play:  # noqa: ARG002 - there are none
         """Let the learner play round t."""
         return self.learner.play(self._t)
+
+    def save(self) -> State:
+        """Return what the learner has learned, and how much feedback it was given."""
+        assert isinstance(self.learner, Savable)  # noqa: S101 - whoever asks has looked at its record
+        return {**self.learner.save(), _APPLIED: np.array(self.applied)}
+
+    def load(self, state: State) -> None:
+        """Give the learner back what it has learned."""
+        assert isinstance(self.learner, Savable)  # noqa: S101 - likewise
+        self.applied = int(state[_APPLIED])
+        self.learner.load({name: array for name, array in state.items() if name != _APPLIED})
+
+
+_APPLIED = "feedback applied"

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from edgefw.core.delmfw import Mfw
 from edgefw.core.messages import Feedback, Play, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from edgefw.core.algorithm import Count, Parts
+    from edgefw.core.algorithm import Count, Parts, State
 
 
 class BoldMfw:
@@ -30,7 +32,7 @@ class BoldMfw:
         """Let the idle copy with the lowest number play round t."""
         if not self._idle:
             self._idle.append(len(self.copies))
-            self.copies.append(Mfw(replace(self._parts, copy=len(self.copies))))
+            self._add()
         copy = min(self._idle)
         self._idle.remove(copy)
         self._owner[t] = copy
@@ -42,3 +44,20 @@ class BoldMfw:
             copy = self._owner.pop(feedback.round)
             self.copies[copy].update(feedback.round, [feedback])
             self._idle.append(copy)
+
+    def save(self) -> State:
+        """Return the sums of every copy, which ones are idle, and who played what is on its way."""
+        sums = {f"copy {i}": copy.save()["leader"] for i, copy in enumerate(self.copies)}
+        owner = np.array([*self._owner.items()], dtype=np.int64).reshape(-1, 2)
+        return {**sums, "idle": np.array(self._idle, dtype=np.int64), "owner": owner}
+
+    def load(self, state: State) -> None:
+        """Go on with the pool of another life."""
+        while (name := f"copy {len(self.copies)}") in state:
+            self._add().load({"leader": state[name]})
+        self._idle = state["idle"].tolist()
+        self._owner = dict(state["owner"].tolist())
+
+    def _add(self) -> Mfw:
+        self.copies.append(Mfw(replace(self._parts, copy=len(self.copies))))
+        return self.copies[-1]

@@ -24,13 +24,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from edgefw.core.messages import Feedback, Frame, Play, check_frames, in_order, mix
 from edgefw.core.oracle import step_towards
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from edgefw.core.algorithm import Count, Parts
+    from edgefw.core.algorithm import Count, Parts, State
     from edgefw.problem.feasible.base import Real
 
 
@@ -83,6 +85,15 @@ class De2mfw:
         self._queries.append(x)
         self._sent = Frame(self.agent, sent.t, sent.k + 1, x, self._next_tracker(d, sent.k))
         return self._sent
+
+    def save(self) -> State:
+        """Return the oracles' sums: all that lasts longer than a sweep."""
+        return {"leader": self.oracle.leader, "applied": np.array(self.applied)}
+
+    def load(self, state: State) -> None:
+        """Go on with the sums of another life."""
+        self.oracle.leader = state["leader"].copy()
+        self.applied = int(state["applied"])
 
     def _next_tracker(self, d: Real | None, k: int) -> Real | None:
         """Return g_{k+1} = d_k + sum over s in F of (grad f_s(x_{s,k+1}) - grad f_s(x_{s,k})); (C, m)."""

@@ -16,7 +16,7 @@ from edgefw.errors import FrameError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from edgefw.core.algorithm import Count, Parts
+    from edgefw.core.algorithm import Count, Parts, State
 
 
 class Delmfw:
@@ -47,6 +47,14 @@ class Delmfw:
         residuals = np.concatenate([feedback.residuals for feedback in ordered], axis=-1)  # (K, C, sum of b)
         for k in range(1, len(self._steps) + 1):
             self.oracle.feed(k, residuals[k - 1] @ features)
+
+    def save(self) -> State:
+        """Return the oracles' sums."""
+        return {"leader": self.oracle.leader}
+
+    def load(self, state: State) -> None:
+        """Go on with the sums of another life."""
+        self.oracle.leader = state["leader"].copy()
 
 
 class Mfw(Delmfw):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from edgefw.core.messages import Feedback, Frame, Play, check_frames, in_order, mix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from edgefw.core.algorithm import Parts
+    from edgefw.core.algorithm import Parts, State
     from edgefw.problem.feasible.base import Real
 
 
@@ -30,6 +32,14 @@ class Dgd:
         """Take one projected step along all that arrived."""
         if arrivals:
             self._x = self._feasible.project(self._x - self._rate * _total(arrivals))
+
+    def save(self) -> State:
+        """Return x."""
+        return {"x": self._x}
+
+    def load(self, state: State) -> None:
+        """Go on from the x of another life."""
+        self._x = state["x"]
 
 
 class DistributedDgd:
@@ -63,6 +73,14 @@ class DistributedDgd:
             y -= self._rate * _total(self._arrivals)
         self._x, self._sent = self._feasible.project(y), None
         return Play(sent.t, self._x, [self._x])
+
+    def save(self) -> State:
+        """Return x."""
+        return {"x": self._x, "applied": np.array(self.applied)}
+
+    def load(self, state: State) -> None:
+        """Go on from the x of another life."""
+        self._x, self.applied = state["x"], int(state["applied"])
 
 
 def _total(arrivals: Sequence[Feedback]) -> Real:

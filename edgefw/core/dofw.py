@@ -11,7 +11,7 @@ from edgefw.core.messages import Feedback, Play, in_order
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from edgefw.core.algorithm import Parts
+    from edgefw.core.algorithm import Parts, State
     from edgefw.problem.feasible.base import Real
 
 
@@ -38,6 +38,14 @@ class Dofw:
         for feedback in in_order(arrivals):
             self._gradients += feedback.gradient(0)
             self._x = self._step()
+
+    def save(self) -> State:
+        """Return x and G."""
+        return {"x": self._x, "gradients": self._gradients}
+
+    def load(self, state: State) -> None:
+        """Go on from the x and G of another life."""
+        self._x, self._gradients = state["x"].copy(), state["gradients"].copy()
 
     def _step(self) -> Real:
         direction = self._rate * self._gradients + 2 * (self._x - self._first)

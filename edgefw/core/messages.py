@@ -146,6 +146,7 @@ def mix(weights: Mapping[int, float], values: Mapping[int, Real | None]) -> Real
             continue
         if total is None:
             total = weights[j] * value
+            part = np.empty_like(total)  # for all further ones
         else:
-            total += weights[j] * value
+            total += np.multiply(value, weights[j], part)
     return total

@@ -21,7 +21,12 @@ NAMES = ("ftpl", "ogd")
 
 
 class Oracle(Protocol):
-    """The K oracles of one agent. k is 1-based, as in the paper."""
+    """The K oracles of one agent. k is 1-based, as in the paper.
+
+    `leader`, (K, C, m), is all that feeding changes.
+    """
+
+    leader: Real
 
     def answer(self, t: int, k: int) -> Vertex:
         """Return v_{t,k}, the vertex that oracle k proposes in round t."""

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from edgefw.delays.agents import check_agents
 from edgefw.delays.drawn import LONGEST_TRACE, Drawn
-from edgefw.delays.entry import PlanEntry
+from edgefw.delays.entry import Moment, posted_entry
 from edgefw.delays.explain import explained
 from edgefw.delays.fault import Fault
 from edgefw.delays.registry import FAULT, TYPES
@@ -22,6 +22,7 @@ from edgefw.errors import InputError
 from edgefw.plugins import PLACE
 
 if TYPE_CHECKING:
+    from edgefw.delays.entry import PlanEntry
     from edgefw.delays.fault import Rules
     from edgefw.delays.plan import Plan
 
@@ -47,14 +48,16 @@ class Posted(NamedTuple):
 
 def fault_body(entry: PlanEntry, longest: int | None = None) -> dict[str, Any]:
     """Return an entry in the nested form; `read_fault` reads it back. A trace may be cut to its `longest`."""
-    fault = entry.fault
-    trace = getattr(fault, "trace", None)
-    if trace is not None and longest is not None:
-        fault = fault.model_copy(update={"trace": trace[:longest]})
-    written = fault.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    attributes = {name: value for name, value in written.items() if name not in COMMON}
-    if isinstance(fault, Drawn) and trace is None:
-        attributes = fault.model_dump(mode="json", include={fault.base}) | attributes  # also if it is none
+    fault, written, fields = entry.fault, entry.written, type(entry.fault).model_fields
+    attributes = {
+        name: value
+        for name, value in written.items()
+        if name not in COMMON and getattr(fault, name) != fields[name].get_default(call_default_factory=True)
+    }
+    if "trace" in attributes:
+        attributes["trace"] = attributes["trace"][:longest]
+    elif isinstance(fault, Drawn):
+        attributes = {fault.base: written[fault.base]} | attributes  # also if it is no delay
     body = {
         "name": entry.name,
         "type": fault.type,
@@ -68,8 +71,7 @@ def fault_body(entry: PlanEntry, longest: int | None = None) -> dict[str, Any]:
 def plan_body(plan: Plan) -> list[dict[str, Any]]:
     """Return the faults of a plan in the nested form, each with the agents whose links it is on."""
     return [
-        {"agents": "all" if agents is None else agents, **fault_body(entry)}
-        for entry, agents in plan.shared()
+        {"agents": "all" if agents is None else agents, **fault_body(entry)} for entry, agents in plan.shared
     ]
 
 
@@ -94,7 +96,8 @@ def _read(flat: dict[str, Any], rules: Rules) -> Posted:
     agents = None if fault.agents == "all" else _whose(fault, rules)
     fault.check(rules.clock)
     plain = fault.model_copy(update={"agents": "all", "name": None, "apply_to": fault.acts_on})
-    _check_fits(plain, rules)
+    origin = Moment(0.0, (0,) * rules.agents)
+    posted_entry(rules, origin, (None, fault.type), plain).check(rules)  # rounds of no fixed length?
     return Posted(fault.name, agents, plain)
 
 
@@ -186,14 +189,3 @@ def _check_amount(fault: Fault) -> None:
     if "jitter" in fault.model_fields_set:
         raise InputError(f"jitter is there and the {fault.base} that it varies is not: give both", "jitter")
     raise InputError(f"{fault.base} is missing: type {fault.base} needs it, or a trace", fault.base)
-
-
-def _check_fits(fault: Fault, rules: Rules) -> None:
-    """Refuse a fault that this run has no use for: rounds of no fixed length, say."""
-    wall, posted = rules.clock == "wall", fault.at is None
-    entry = PlanEntry(
-        *(None, fault.type, fault, 0),
-        since=0.0 if posted and wall else None,
-        since_rounds=(0,) * rules.agents if posted and not wall else None,
-    )
-    entry.check(rules)

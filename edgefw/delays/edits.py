@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-import zlib
 from typing import TYPE_CHECKING, Any
 
 from edgefw.delays.body import Posted, fault_body, read_fault, read_patch
-from edgefw.delays.entry import PlanEntry, same_fault
+from edgefw.delays.entry import posted_entry, same_fault
 from edgefw.delays.plan import MOST_FAULTS
 from edgefw.errors import ExistsError, InputError, UnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from edgefw.delays.entry import Key
+    from edgefw.delays.entry import Key, Moment, PlanEntry
     from edgefw.delays.fault import Fault
-    from edgefw.delays.plan import Moment, Plan
+    from edgefw.delays.plan import Plan
 
 
 def add(plan: Plan, moment: Moment, agent: int | None, fault: Fault, name: str | None) -> Plan:
@@ -36,7 +35,7 @@ def add(plan: Plan, moment: Moment, agent: int | None, fault: Fault, name: str |
         raise ExistsError(f"{_place(agent)} has a fault {name!r} already: change it, or choose another name")
     if len(plan.entries) >= MOST_FAULTS:
         raise ExistsError(f"the plan has {MOST_FAULTS} faults, and may not have more: remove some first")
-    return _changed(plan, (*plan.entries, _posted(plan, moment, (agent, name), fault)))
+    return _changed(plan, (*plan.entries, posted_entry(plan.rules, moment, (agent, name), fault)))
 
 
 def change(plan: Plan, moment: Moment, agent: int | None, name: str, patch: Any) -> Plan:
@@ -51,7 +50,7 @@ def change(plan: Plan, moment: Moment, agent: int | None, name: str, patch: Any)
     anew = fault.at is None and (old.fault.at is not None or patch.get("duration") is not None)
     if same_fault(old, fault) and not anew:
         return plan
-    new = _posted(plan, moment, old.key, fault, old)
+    new = posted_entry(plan.rules, moment, old.key, fault, old)
     if fault.at is None and not anew:
         new = dataclasses.replace(new, since=old.since, since_rounds=old.since_rounds)
     return _changed(plan, tuple(new if entry is old else entry for entry in plan.entries))
@@ -77,7 +76,7 @@ def replace(
             key = (agent, name)
             entry = there.get(key)
             if entry is None or not same_fault(entry, posted.fault):
-                entry = _posted(plan, moment, key, posted.fault, entry)
+                entry = posted_entry(plan.rules, moment, key, posted.fault, entry)
             entries[key] = entry
     if len(entries) > MOST_FAULTS:
         raise InputError(
@@ -151,24 +150,6 @@ def _changed(plan: Plan, entries: tuple[PlanEntry, ...], disabled: Collection[in
     if same and links == plan.disabled:
         return plan
     return dataclasses.replace(plan, version=plan.version + 1, entries=entries, disabled=links)
-
-
-def _posted(plan: Plan, moment: Moment, key: Key, fault: Fault, old: PlanEntry | None = None) -> PlanEntry:
-    """Return the entry of a posted fault. `old` is the entry that it replaces, if there is one.
-
-    It counts from now; if it says `at`, from the run's start. Its random numbers derive from its seed or,
-    without a seed, from its name. One that replaces an entry with the same seed keeps that entry's numbers.
-    """
-    seed = getattr(fault, "seed", None)
-    if old is not None and getattr(old.fault, "seed", None) == seed:
-        salt = old.salt
-    else:
-        salt = 2 * (2**53 + zlib.crc32(key[1].encode())) + 1 if seed is None else 2 * seed
-    if fault.at is not None:
-        return PlanEntry(*key, fault, salt)
-    if plan.rules.clock == "wall":
-        return PlanEntry(*key, fault, salt, since=moment.now)
-    return PlanEntry(*key, fault, salt, since_rounds=moment.rounds)
 
 
 def _names(faults: Sequence[Posted]) -> list[str]:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import json
 import math
+import zlib
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from edgefw.delays.draws import Draws
 from edgefw.delays.fault import ApplyTo, Axis, Fault, Rules, Window
@@ -29,6 +30,13 @@ Key = tuple[int | None, str]
 
 NOT_YET: Span = (math.inf, math.inf)
 """The span of what counts from the run's start before there is one."""
+
+
+class Moment(NamedTuple):
+    """Now, in both clocks' terms: `rounds` are the last submitted ones of every link."""
+
+    now: float
+    rounds: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -60,21 +68,30 @@ class PlanEntry:
         return self.agent, self.name
 
     @cached_property
+    def written(self) -> dict[str, Any]:
+        """Its fault as JSON has it; made once, for whoever keeps it, shows it or says it in words."""
+        return self.fault.model_dump(mode="json", exclude_none=True)
+
+    @cached_property
     def text(self) -> str:
-        """Its fault as JSON; written once, for every version of the plan is kept whole."""
-        return json.dumps(self.fault.model_dump(mode="json", exclude_none=True), separators=(",", ":"))
+        """Its fault as JSON; every version of the plan is kept whole."""
+        return json.dumps(self.written, separators=(",", ":"))
 
     def concerns(self, agent: int) -> bool:
         """Whether it is on this link."""
         return self.agent is None or self.agent == agent
 
     def check(self, rules: Rules) -> None:
-        """Refuse what a run with these rules cannot count, such as rounds of no fixed length."""
-        window, wall = self.window(rules, self.agent or 0), rules.clock == "wall"
-        if wall and self.fault.climbs and window not in {None, (1, None)}:
-            self._check_pace(rules)
+        """Refuse rounds that have to be found on the clock, and times in rounds, where no pace says how."""
+        wall = rules.clock == "wall"
+        paceless = wall and rules.round_seconds is None
+        if paceless:
+            window = self.window(rules, self.agent or 0)
+            if self.fault.climbs and window not in {None, (1, None)}:
+                self._check_pace(rules)
         self.fault.fits(Axis(not wall, 0.0, math.inf, rules.round_seconds))
-        self.span(rules, 0.0)
+        if paceless:
+            self.span(rules, 0.0)
 
     def on_link(self, rules: Rules, agent: int, start: float | None) -> OnLink:
         """Return it as it is on a link, in a run that began at `start`."""
@@ -140,6 +157,26 @@ class PlanEntry:
     def _first(self) -> tuple[str, Any]:
         """The field, and its value, that decides in which unit it begins and ends."""
         return ("duration", self.fault.duration) if self.fault.at is None else ("at", self.fault.at)
+
+
+def posted_entry(
+    rules: Rules, moment: Moment, key: Key, fault: Fault, old: PlanEntry | None = None
+) -> PlanEntry:
+    """Return the entry of a fault that is posted at a moment: it counts from then, unless it says `at`.
+
+    Its random numbers derive from its seed or, without a seed, from its name. One that replaces an `old`
+    entry with the same seed keeps that entry's numbers.
+    """
+    seed = getattr(fault, "seed", None)
+    if old is not None and getattr(old.fault, "seed", None) == seed:
+        salt = old.salt
+    else:
+        salt = 2 * (2**53 + zlib.crc32(key[1].encode())) + 1 if seed is None else 2 * seed
+    if fault.at is not None:
+        return PlanEntry(*key, fault, salt)
+    if rules.clock == "wall":
+        return PlanEntry(*key, fault, salt, since=moment.now)
+    return PlanEntry(*key, fault, salt, since_rounds=moment.rounds)
 
 
 def same_fault(entry: PlanEntry, fault: Fault) -> bool:

@@ -51,12 +51,12 @@ def explained(error: ValidationError, root: Root = None) -> InputError:
 def _said(detail: ErrorDetails, root: Root) -> tuple[str, str]:
     """Return the path of a mistake as the user writes it, and what is wrong there."""
     loc, given, context, kind = detail["loc"], detail["input"], detail.get("ctx", {}), detail["type"]
-    path = _path((*loc, "type") if kind in {"union_tag_not_found", "union_tag_invalid"} else loc)
+    path = _path((*loc, "type") if kind in {"union_tag_not_found", "union_tag_invalid"} else loc, root)
     match kind:
         case "extra_forbidden" | "invalid_key":
             line = f"{path}: unknown field{_hint(loc, root)}"
         case "missing":
-            line = _missing(loc, given)
+            line = _missing(loc, given, root)
         case "union_tag_not_found":
             line = f"{path} is missing: give one of {', '.join(TYPES.names())}"
         case "union_tag_invalid":
@@ -86,13 +86,13 @@ def _hint(loc: Location, root: Root) -> str:
     return f": did you mean {near[0]!r}?" if near else f"; allowed: {', '.join(fields)}"
 
 
-def _missing(loc: Location, given: Any) -> str:
+def _missing(loc: Location, given: Any, root: Root) -> str:
     *above, last = loc
-    place = _path(tuple(above))
+    place = _path(tuple(above), root)
     if isinstance(last, int):  # the second end of an edge
         return f"{place} is {as_written(given)}: {_PAIR}"
     whose = f"type {above[-1]}" if above and above[-1] in TYPES else place
-    return f"{_path(loc)} is missing: {whose} needs it"
+    return f"{_path(loc, root)} is missing: {whose} needs it"
 
 
 def _not_one_of(path: str, kind: str, given: Any, choices: list[str]) -> str:
@@ -105,17 +105,21 @@ def _plain(limit: Any) -> Any:
     return int(limit) if isinstance(limit, float) and limit.is_integer() else limit
 
 
-def _path(loc: Location) -> str:
+def _path(loc: Location, root: Root) -> str:
     """Return the location as the user writes it: without the type of a fault, and without [branches]."""
-    return ".".join(str(part) for at, part in enumerate(loc) if not _is_tag(loc, at))
+    return ".".join(str(part) for at, part in enumerate(loc) if not _is_tag(loc, at, root))
 
 
-def _is_tag(loc: Location, at: int) -> bool:
-    """Whether a part is pydantic's own: a branch of a union, or the type of the fault before it."""
+def _is_tag(loc: Location, at: int, root: Root) -> bool:
+    """Whether a part is pydantic's own: a branch of a union, or the type of a fault before its fields.
+
+    A fault stands at the top where it is all there is, else in a list. `rounds` at the top of a scenario is
+    a field that it does not have.
+    """
     part = loc[at]
     if isinstance(part, str) and part.startswith("["):
         return True
-    return part in TYPES and (at == 0 or (at == 2 and isinstance(loc[1], int)))
+    return part in TYPES and (root is None if at == 0 else at == 2 and isinstance(loc[1], int))
 
 
 def _fields(loc: Location, root: Root) -> list[str]:

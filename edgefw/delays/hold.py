@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgefw.delays.dues import Dues, Messages, round_dues, steady_due, wall_dues
+from edgefw.delays.entry import Moment
 from edgefw.delays.link import DROPPED, Held, Link
-from edgefw.delays.plan import Faults, Moment, Plan
 from edgefw.errors import WireError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from edgefw.delays.due_queue import Key
     from edgefw.delays.limits import Capacity
+    from edgefw.delays.plan import Faults, Plan
 
 
 class Taken(NamedTuple):
@@ -92,7 +93,8 @@ class Hold(ABC):
             link.queue.push((agent, round_), due)
         link.last_requested = held.requested_delay
         others = tuple(s for s in self._end_moved(agent, round_, now) if s != round_)
-        dropped = round_ not in link.held
+        if dropped := round_ not in link.held:
+            link.refuse(round_)
         return Taken(0.0 if dropped else held.requested_delay, dropped, True, held.rank, others)
 
     def withdraw(self, agent: int, s: int, now: float) -> list[int]:
@@ -111,10 +113,7 @@ class Hold(ABC):
     def change(self, plan: Plan) -> list[int]:
         """Go over to another plan. Return the agents whose pending feedback it concerns, for `redue`."""
         before, self.plan = self.plan, plan
-        if before.acting_on_pending == plan.acting_on_pending:
-            return []
-        numbers, start = range(len(self.links)), self.start
-        return [agent for agent in numbers if before.later(agent, start) != plan.later(agent, start)]
+        return plan.other_links(before)
 
     def next_due_of(self, agent: int) -> float | None:
         """Return when a link's next feedback is due: infinite if that is not known, None if there is none."""
@@ -183,8 +182,8 @@ class Hold(ABC):
             raise WireError(
                 "conflict", f"agent {link.agent} submitted round {s} before, with another payload"
             )
-        dropped = link.dropped(s)
-        return Taken(0.0 if dropped else link.requested(s), dropped, new=False)
+        refused = link.refused(s)  # what was dropped later is told where it would have been delivered
+        return Taken(0.0 if refused else link.requested(s), refused, new=False)
 
     def _check_room(self, link: Link, size: int) -> None:
         limits, name = self.limits, ""
@@ -236,7 +235,6 @@ class WallHold(Hold):
         link = self.links[agent]
         news = [s for s in dict.fromkeys(rounds) if self._to_forget(link, s)]
         for s in news:
-            link.withdrawn.discard(s)
             self._forget(link, s)
         return news
 
@@ -277,6 +275,17 @@ class RoundsHold(Hold):
         super().__init__(plan, limits)
         self.collected = [0] * len(self.links)  # the last round that each agent has asked for
 
+    def catch_up(self, agent: int, t: int, now: float) -> list[int]:
+        """Go on from where an agent is that asked for round t before a restart, which was not noted.
+
+        What came with it is not known: all that is held comes later, once more or for the first time. Return
+        the rounds that are dropped by it.
+        """
+        if self.collected[agent] >= t or self.links[agent].floor < t:
+            return []
+        self.collected[agent] = t
+        return self.redue(agent, now)
+
     def collect(self, agent: int, t: int) -> Arrived:
         """Return all that arrives in round t, the same however often it is asked for.
 
@@ -291,6 +300,15 @@ class RoundsHold(Hold):
             )
         acknowledged = self._advance(link, t) if t > last else []
         return Arrived(list(link.released.values()), acknowledged)
+
+    def hold_again(self, held: Held) -> None:
+        """Hold again what was given out: it may not have been. `redue` says with which round it comes."""
+        link = self.links[held.agent]
+        if link.released.pop(held.round, None) is not None:
+            self.pending += 1
+        elif held.round not in link.held:
+            self._count_in(link, held)
+            link.held = dict(sorted(link.held.items()))  # by round, as they were submitted
 
     def release_again(self, agent: int) -> None:
         """Go on after a restart: the last round that was asked for may be asked for once more."""

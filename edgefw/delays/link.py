@@ -53,6 +53,7 @@ class Link:
         self.highest = 0
         self._beyond: set[int] = set()  # rounds taken above a gap
         self._recent: dict[int, float] = {}  # requested delays of rounds that are not held any more
+        self._refused: set[int] = set()  # those of them that were dropped as they were taken
         self._ranking = Ranking()
 
     @property
@@ -99,6 +100,10 @@ class Link:
         """Whether round s was taken and will never be delivered."""
         return s not in self.held and self._recent.get(s) == DROPPED
 
+    def refused(self, s: int) -> bool:
+        """Whether round s was dropped as it was taken: that is on disk with it, and may be promised."""
+        return s in self._refused
+
     def gone(self, s: int) -> bool:
         """Whether round s was taken and is not held any more: who has not got it by now never will."""
         return self.taken(s) and s not in self.held
@@ -125,6 +130,7 @@ class Link:
         self._ranking.remove(s)
         self.highest = max(self._beyond, default=self.floor)
         self.lost -= self._recent.pop(s, DONE) == DROPPED
+        self._refused.discard(s)
         self.held.pop(s, None)
         if self.released.pop(s, None) is not None:
             self.withdrawn.add(s)
@@ -141,7 +147,13 @@ class Link:
         self._recent[s] = requested
         self.lost += requested == DROPPED
         if len(self._recent) > RECENT:
-            del self._recent[next(iter(self._recent))]
+            oldest = next(iter(self._recent))
+            del self._recent[oldest]
+            self._refused.discard(oldest)
+
+    def refuse(self, s: int) -> None:
+        """Note that round s, which is dropped, never was anything else: its agent is told so."""
+        self._refused.add(s)
 
     def restore(self, floor: int) -> None:
         """Begin with rounds 1..floor taken and done."""

@@ -18,7 +18,7 @@ import numpy as np
 from edgefw.delays.blackout import Blackout
 from edgefw.delays.drawn import check_values, trace_of
 from edgefw.delays.dues import Messages, arrivals
-from edgefw.delays.entry import Key, PlanEntry, draws_of, same_fault
+from edgefw.delays.entry import Key, Moment, PlanEntry, draws_of, same_fault
 from edgefw.delays.on_link import UNKNOWN, OnLink
 from edgefw.delays.registry import FAULT
 from edgefw.delays.units import LONGEST, NEVER, SLACK
@@ -30,20 +30,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgefw.delays.fault import Rules
+    from edgefw.delays.limits import Capacity
 
 MOST_FAULTS = 1000
 """Of a plan: one on several links counts as often as there are links."""
 
 
 Faults = tuple[OnLink, ...]
-
-
-@dataclass(frozen=True)
-class Moment:
-    """Now, in both clocks' terms: `rounds` are the last submitted ones of every link."""
-
-    now: float
-    rounds: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -57,6 +50,7 @@ class Plan:
     _links: dict[Any, tuple[Faults, Faults]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    texts: dict[Any, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def own(self, agent: int, start: float | None) -> Faults:
         """Return the faults on a link that stick to what is accepted under this plan."""
@@ -70,22 +64,30 @@ class Plan:
         """Return the faults on a link in a run that began at `start`: `own` and `later`."""
         which = agent, start if self.rules.clock == "wall" else None  # rounds are counted from nothing else
         if which not in self._links:
-            own, later = self._sorted(agent, lambda entry: entry.on_link(self.rules, *which))
+            there = [entry for entry in self.entries if entry.concerns(agent)]
+            own = [entry.on_link(self.rules, *which) for entry in there if entry.apply_to == "new"]
+            later = [entry.on_link(self.rules, *which) for entry in there if entry.apply_to == "pending"]
             if agent in self.disabled:
                 later.append(_disabled(self.rules, agent))
             self._links[which] = tuple(own), tuple(later)
         return self._links[which]
 
     @cached_property
-    def acting_on_pending(self) -> tuple[tuple[PlanEntry, ...], frozenset[int]]:
-        """What acts on pending feedback: entries, and links that are disabled."""
-        return tuple([entry for entry in self.entries if entry.apply_to == "pending"]), self.disabled
+    def on_pending(self) -> tuple[PlanEntry, ...]:
+        """The entries that act on whatever is pending."""
+        return tuple([entry for entry in self.entries if entry.apply_to == "pending"])
 
-    def _sorted(self, agent: int, put: Callable[[PlanEntry], OnLink]) -> tuple[list[OnLink], list[OnLink]]:
-        """Return the faults on a link: those on new feedback, and those on whatever is pending."""
-        there = [entry for entry in self.entries if entry.concerns(agent)]
-        own = [put(entry) for entry in there if entry.apply_to == "new"]
-        return own, [put(entry) for entry in there if entry.apply_to == "pending"]
+    def other_links(self, before: Plan) -> list[int]:
+        """Return the links on which other faults act on pending feedback than in the plan before."""
+        if before.disabled == self.disabled and before.on_pending == self.on_pending:
+            return []
+
+        def faults(plan: Plan, agent: int) -> tuple[bool, list[int]]:
+            """Return them by identity: an entry that was posted again is another."""
+            there = [id(entry) for entry in plan.on_pending if entry.concerns(agent)]
+            return agent in plan.disabled, there
+
+        return [agent for agent in range(self.rules.agents) if faults(before, agent) != faults(self, agent)]
 
     def check(self) -> None:
         """Refuse entries that this run cannot have: an InputError says which and why."""
@@ -113,12 +115,38 @@ class Plan:
         if not any(trace_of(entry.fault) for entry in self.entries):
             return
         try:
-            check_values(sum(len(trace_of(entry.fault)) for entry, _ in self.shared()))
+            check_values(sum(len(trace_of(entry.fault)) for entry, _ in self.shared))
         except ValueError as error:
             raise InputError(f"the delay plan: {error}") from None
 
+    def check_limits(self, limits: Capacity) -> None:
+        """Refuse a plan that would fill the broker for good.
+
+        Under the rounds clock what is pending comes only if its agent goes on, so there must be room for all
+        that it submits until then. By the wall clock it comes in any case, and a full broker only makes
+        agents wait; but what is held until the end waits for the last round.
+        """
+        rounds, links = self.rules.rounds, self.rules.agents
+        if self.rules.clock == "wall":
+            held = [entry for entry in self.entries if entry.fault.waits_for_end]
+            if not held:
+                return
+            if all(entry.agent is not None for entry in held):
+                links = len({entry.agent for entry in held})
+            needed, why = rounds, f"{held[0].name} holds {rounds} rounds until the end"
+        else:
+            longest = self.longest()
+            needed = rounds if longest is None else min(longest + 1, rounds)
+            why = f"delays reach {needed - 1} rounds"
+        for name, most, least in (("link", limits.link, needed), ("all", limits.all, needed * links)):
+            if most < least:
+                raise InputError(
+                    f"limits.{name} is {most}, and {why}: at least {least} are needed, or nobody could go on"
+                )
+
+    @cached_property
     def shared(self) -> list[tuple[PlanEntry, list[int] | None]]:
-        """Return the entries with their agents (None: all); a fault on several links is one entry."""
+        """The entries with their agents (None: all); a fault on several links is one entry."""
         found: list[tuple[PlanEntry, list[int] | None]] = []
         for entry in self.entries:
             before, agents = found[-1] if found else (None, None)
@@ -142,7 +170,7 @@ class Plan:
         """Return the links on which a fault that acts on pending feedback began or ended in (before, now]."""
         entries = [
             entry
-            for entry in self.acting_on_pending[0]
+            for entry in self.on_pending
             if any(before < moment <= now for moment in entry.span(self.rules, start))
         ]
         return [agent for agent in range(self.rules.agents) if any(each.concerns(agent) for each in entries)]
@@ -203,7 +231,11 @@ class Plan:
         All is counted in rounds: under the wall clock a time is as many as the pace makes of it.
         """
         s = np.array(rounds, dtype=np.int64)
-        own, later = self._sorted(agent, lambda entry: entry.in_rounds(self.rules, agent))
+        own: list[OnLink] = []
+        later: list[OnLink] = []
+        for entry in self.entries:
+            if entry.concerns(agent):
+                (own if entry.apply_to == "new" else later).append(entry.in_rounds(self.rules, agent))
         arrival, lost = arrivals(own, later, Messages(s, UNKNOWN, None), self.rules)
         return np.where(lost | (arrival >= NEVER), NEVER, arrival - s + 1)
 
@@ -227,9 +259,15 @@ def _disabled(rules: Rules, agent: int) -> OnLink:
 
 
 def plan_to_json(plan: Plan, real: Callable[[float], int]) -> str:
-    """Return the plan as text; moments of this process's clock become nanoseconds of real time."""
-    entries = ",".join([_written(entry, real) for entry in plan.entries])
-    return f'{{"version":{plan.version},"disabled":{sorted(plan.disabled)},"entries":[{entries}]}}'
+    """Return the plan as text; moments of this process's clock become nanoseconds of real time.
+
+    It is made once: the journal and the record have the same text.
+    """
+    if real not in plan.texts:
+        entries = ",".join([_written(entry, real) for entry in plan.entries])
+        head = f'{{"version":{plan.version},"disabled":{sorted(plan.disabled)}'
+        plan.texts[real] = f'{head},"entries":[{entries}]}}'
+    return plan.texts[real]
 
 
 def _written(entry: PlanEntry, real: Callable[[float], int]) -> str:

@@ -55,17 +55,15 @@ TYPES: Registry[type[Fault]] = Registry("fault type", "edgefw.faults", _BY_NAME,
 def _read(value: Any, built_in: ValidatorFunctionWrapHandler) -> Any:
     """Read a fault of another package's type; all others are left to the types that are built in."""
     type_ = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
-    if not isinstance(type_, str) or not _is_other(type_):
+    if not isinstance(type_, str) or type_ in _BY_NAME:
+        return built_in(value)
+    if PLACE.fullmatch(type_) is None and type_ not in TYPES:  # its mistake names the types that there are
         return built_in(value)
     try:
         found = TYPES[type_]
     except InputError as error:
         raise ValueError(str(error)) from None
     return value if isinstance(value, found) else _reader(found, type_).validate_python(value)
-
-
-def _is_other(type_: str) -> bool:
-    return type_ not in _BY_NAME and (PLACE.fullmatch(type_) is not None or type_ in TYPES)
 
 
 @cache

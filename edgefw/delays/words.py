@@ -1,17 +1,16 @@
-"""A delay plan and its changes in words: for the record, for a page, for whoever reads them later."""
+"""Faults and agents in words: for the record, for a page, for whoever reads them later."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from edgefw.delays.body import fault_body
-from edgefw.delays.oneline import in_a_line
+from edgefw.delays.registry import TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from edgefw.delays.entry import PlanEntry
-    from edgefw.delays.plan import Moment, Plan
 
 MOST_NAMED = 6
 LONGEST = 200  # characters that are said of one thing
@@ -36,22 +35,6 @@ def agents_in_words(agents: Iterable[int]) -> str:
     return f"agent{'' if len(listed) == 1 else 's'} {named}{f' and {more} more' if more > 0 else ''}"
 
 
-def changes_in_words(before: Plan, after: Plan, now: Moment, start: float | None) -> Iterator[Said]:
-    """Yield what is different in a plan that comes into force now, in a run that began at `start`."""
-    old, new = _by_fault(before), _by_fault(after)
-    over = {(entry.name, entry.text) for entry in before.over(now, start)}
-    for key in (key for key in old if key not in new):
-        yield fault_in_words(*old[key], "is over" if key[:2] in over else "is removed")
-    for key in (key for key in new if key not in old):
-        yield fault_in_words(*new[key], "is set")
-    for agents, what in (
-        (after.disabled - before.disabled, "cut off: all feedback is held"),
-        (before.disabled - after.disabled, "no longer cut off"),
-    ):
-        if agents:
-            yield Said(f"{agents_in_words(agents)}: {what}", tuple(sorted(agents)))
-
-
 def fault_in_words(entry: PlanEntry, agents: Sequence[int] | None, what: str) -> Said:
     """Return a sentence on a fault and its agents (None: all); `what` is, say, "is set" or "is over"."""
     whom = "all agents" if agents is None else agents_in_words(agents)
@@ -59,14 +42,31 @@ def fault_in_words(entry: PlanEntry, agents: Sequence[int] | None, what: str) ->
     return Said(text, None if agents is None else tuple(agents))
 
 
+def in_a_line(fault: dict[str, Any]) -> str:
+    """Return what a fault (as the admin endpoint shows it) does: what is as usual is left out.
+
+    >>> slow = {"type": "latency", "attributes": {"latency": "750ms", "jitter": "200ms"}}
+    >>> in_a_line({**slow, "probability": 0.5, "apply_to": "new", "duration": "30s"})
+    'latency 750ms jitter=200ms probability=0.5 duration=30s'
+    """
+    type_, own = fault["type"], dict(fault["attributes"])
+    words = [type_]
+    if type_ in own:  # latency 750ms, rounds 20
+        words.append(str(own.pop(type_)))
+    unusual: dict[str, Any] = {
+        name: fault[name] for name in ("probability", "at", "duration") if name in fault
+    }
+    if unusual["probability"] == 1:
+        del unusual["probability"]
+    if fault["apply_to"] != TYPES[type_].acts_on_by_default:
+        unusual["apply_to"] = fault["apply_to"]
+    return " ".join([*words, *(f"{name}={_short(value)}" for name, value in (own | unusual).items())])
+
+
 def cut(text: str, longest: int = LONGEST) -> str:
     """Return a text, its end left out where it is too long."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
-def _by_fault(plan: Plan) -> dict[tuple[str, str, int | None], tuple[PlanEntry, list[int] | None]]:
-    """Return the faults of a plan by name, text and first agent. A fault on several links is one."""
-    return {
-        (entry.name, entry.text, agents[0] if agents else None): (entry, agents)
-        for entry, agents in plan.shared()
-    }
+def _short(value: Any) -> str:
+    return f"{len(value)} values" if isinstance(value, list) else str(value)

@@ -24,7 +24,7 @@ from edgefw.core.regret import Comparator, cumulative_loss
 from edgefw.delays.book import ArrivalBook, unused
 from edgefw.errors import EdgefwError
 from edgefw.records import PlayRow, Summary, score
-from edgefw.scenario.model import Data
+from edgefw.scenario.data import Data
 from edgefw.scenario.setup import Setup, load_data, resolve
 from edgefw.simulator import Trace, arrived, simulate
 

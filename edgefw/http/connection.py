@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from edgefw.http.room import Room
 
 PIECE = 4096  # bytes that are parsed before others get their turn
+_FAILED = 500, "the service failed at this: its log says how"
+_NOT_WHOLE = 408, "the request did not arrive whole in time: send it again"
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,10 @@ class HttpConnection:
         except h11.RemoteProtocolError as error:
             self._refuse(error.error_status_hint, f"this is no HTTP request: {error}")
         finally:
-            await self._close()
-            room.leave(self)
+            try:
+                await self._close()
+            finally:  # also where it is cancelled meanwhile: else its place would be taken for good
+                room.leave(self)
 
     async def _answer_all(self, room: Room[HttpConnection]) -> None:
         self._await(self._bounds.request)  # who connects has something to say
@@ -95,11 +99,9 @@ class HttpConnection:
             await self._app(scope, self._receive, self._send)
         finally:
             if self._http.our_state is h11.SEND_RESPONSE:
-                self._refuse(500, "the service failed at this: its log says how")
-        while (
-            self._http.their_state is h11.SEND_BODY
-        ):  # nobody looks at the rest; who sends it will read then
-            await self._event()
+                self._refuse(*(_NOT_WHOLE if self._broken else _FAILED))
+        while self._http.their_state is h11.SEND_BODY:
+            await self._event()  # nobody looks at the rest; who sends it will read then
 
     async def _event(self) -> Any:
         """Return the next event of the protocol. Where bytes are missing, one piece a turn is read."""

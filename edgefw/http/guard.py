@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from edgefw.http.answers import failure
+from edgefw.http.login import LOGIN, Login, to_login, wants_page
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from edgefw.http.answers import Answer
 
 OPEN = "/healthz"
 _PORTS = {"http": 80, "https": 443}
@@ -27,25 +26,26 @@ class Guard:
 
     A page in the user's browser names its own site in Host or Origin; it must neither inject delays nor read
     along. A client that is no browser sends no Origin. `names` are host names that the service is known by.
-    A token, where there is one, is asked of everyone.
+    A token, where there is one, is asked of everyone; a browser is asked for it once, at /login.
     """
 
     def __init__(self, app: ASGIApp, *, names: frozenset[str], token: str | None = None) -> None:
         self._app = app
         self._names = frozenset(name.lower() for name in names) | {"localhost"}
         self._expected = None if token is None else f"Bearer {token}".encode()
+        self._login = None if token is None else Login(token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what may pass."""
         refusal = self._refusal(scope) if scope["type"] == "http" else None
         await (refusal or self._app)(scope, receive, send)
 
-    def _refusal(self, scope: Scope) -> Answer | None:
-        given: dict[bytes, list[str]] = {b"host": [], b"origin": [], b"authorization": []}
+    def _refusal(self, scope: Scope) -> ASGIApp | None:
+        given: dict[bytes, list[str]] = {b"host": [], b"origin": [], b"authorization": [], b"cookie": []}
         for name, value in scope["headers"]:
             if name in given:
                 given[name].append(value.decode("latin-1"))
-        hosts, origins, tokens = given.values()
+        hosts, origins, tokens, cookies = given.values()
         host = _split(f"//{hosts[0]}") if len(hosts) == 1 else None
         if host is None or not (host[1] in self._names or _is_address(host[1])):
             told = hosts[0] if hosts else "missing"
@@ -58,8 +58,17 @@ class Guard:
         for origin in origins:
             if not _same(_split(origin), host):
                 return failure(403, f"the Origin header is {origin!r}: pages of other sites may not call")
-        if self._expected is None or scope["path"] == OPEN or self._has_token(tokens):
+        return None if self._login is None else self._stranger(self._login, scope, tokens, cookies)
+
+    def _stranger(self, login: Login, scope: Scope, tokens: list[str], cookies: list[str]) -> ASGIApp | None:
+        """Return what answers who has no token; None for who has one, or needs none."""
+        if scope["path"] == LOGIN:
+            return login
+        known = self._has_token(tokens) or (not tokens and login.knows(cookies))
+        if known or scope["path"] == OPEN:
             return None
+        if scope["method"] == "GET" and wants_page(scope):
+            return to_login()
         how = {"WWW-Authenticate": 'Bearer realm="edgefw"'}
         return failure(401, "a token is needed: send the header Authorization: Bearer TOKEN", headers=how)
 

@@ -8,9 +8,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from edgefw import terminal
+from edgefw.errors import InputError
 from edgefw.local.board import Board
 from edgefw.local.completing import complete
-from edgefw.local.folder import prepare, remove_journal
+from edgefw.local.folder import prepare, remove_memories
 from edgefw.local.ports import ADMIN_PORT, Places, loopback_places
 from edgefw.local.processes import OBSERVER, processes
 from edgefw.local.supervisor import ServiceError, Supervisor
@@ -18,12 +19,14 @@ from edgefw.page.prepare import MISSING, installed
 from edgefw.records import LOGS, SUMMARY, RunFolder, unused
 from edgefw.scenario.setup import resolve
 from edgefw.services.emulable import check_emulable
+from edgefw.transport.credentials import read_tls, services
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from edgefw.local.liveview import View
     from edgefw.scenario.model import Scenario
+    from edgefw.scenario.setup import Setup
 
 READY_SECONDS = 30.0  # for a service to be ready, and
 READY_SECONDS_EACH = 2.0  # more for each one that starts at the same time
@@ -56,25 +59,43 @@ def emulate(
     stay: bool = False,
     memory: bool = False,
     admin_port: int | None = None,
+    tls: Path | None = None,
 ) -> Emulated:
     """Run a scenario as processes; its folder is `out`, or a new one in runs/.
+
+    `tls` is the folder with the certificates of all services; without one, calls are not encrypted.
 
     SIGINT and SIGTERM end it, with a summary of what was played; a second one ends it at once.
     """
     check_emulable(scenario)
+    if tls is not None:
+        check_certificates(tls, scenario.network.agents)
     with loopback_places(scenario.network.agents, admin_port) as places:
-        folder = prepared(scenario, out)
-        session = Emulation(folder.path, places, view(board_of(scenario), places), stay=stay, memory=memory)
+        folder = prepared(scenario, out)[0]
+        shown, hint = view(board_of(scenario), places), delay_hint(scenario, places)
+        session = Emulation(folder.path, places, shown, hint, stay=stay, memory=memory, tls=tls)
         complete(session, asyncio.new_event_loop())
-    remove_journal(folder.path)  # all have ended well: nobody will ask for what it holds
+    remove_memories(folder.path)  # all have ended well: nobody will ask for what they hold
     return Emulated(folder, scenario, session.interrupted)
 
 
-def prepared(scenario: Scenario, out: Path | None) -> RunFolder:
-    """Make the run folder; the data are not kept in memory while the services run."""
+def check_certificates(folder: Path, agents: int) -> None:
+    """Refuse a folder in which the certificate of a service is missing."""
+    missing = [name for name in services(agents) if not (folder / name).is_dir()]
+    if missing:
+        raise InputError(
+            f"there is no certificate of {', '.join(missing)} in {folder}: "
+            f"edgefw certs {folder} --agents {agents} makes what is missing"
+        )
+    for name in services(agents):
+        read_tls(folder / name)
+
+
+def prepared(scenario: Scenario, out: Path | None) -> tuple[RunFolder, Setup]:
+    """Make the run folder; return the setup as well, which has the data: while it is kept, they are."""
     with terminal.status("preparing the run"):
         setup = resolve(scenario)
-        return prepare(setup, unused(Path("runs"), scenario.name) if out is None else out)
+        return prepare(setup, unused(Path("runs"), scenario.name) if out is None else out), setup
 
 
 def board_of(scenario: Scenario) -> Board:
@@ -83,20 +104,31 @@ def board_of(scenario: Scenario) -> Board:
     return Board(title, scenario.algorithm.rounds, scenario.clock, scenario.network.agents)
 
 
-def delay_hint(places: Places) -> str:
+def delay_hint(scenario: Scenario, places: Places) -> str:
     """Return how to change delays of this run; with another at the usual port it has to be said which."""
+    agent, late = min(3, scenario.network.agents - 1), "750ms" if scenario.clock == "wall" else "20"
     admin = f"{places.broker.host}:{places.admin}"
     which = "" if places.admin == ADMIN_PORT else f" --admin {admin}"
-    return f"change delays: edgefw delay set 3 750ms{which}, or http://{admin}/docs"
+    return f"change delays: edgefw delay set {agent} {late}{which}, or http://{admin}/docs"
 
 
 class Emulation:
     """One run of the services, from their start to their end."""
 
-    def __init__(self, path: Path, places: Places, view: View, *, stay: bool, memory: bool) -> None:
-        self._path, self._places, self._view, self._stays = path, places, view, stay
+    def __init__(
+        self,
+        path: Path,
+        places: Places,
+        view: View,
+        hint: str,
+        *,
+        stay: bool,
+        memory: bool,
+        tls: Path | None,
+    ) -> None:
+        self._path, self._places, self._view, self._hint, self._stays = path, places, view, hint, stay
         self._services = processes(path, places, stay=stay, memory=memory)
-        self._supervisor = Supervisor(path / LOGS)
+        self._supervisor = Supervisor(path / LOGS, view.say, tls)
         self._life: asyncio.Task[None] | None = None
         self._over = False  # whether the run has come to its end, though services may stay up
         self.interrupted = False
@@ -137,7 +169,7 @@ class Emulation:
         await supervisor.start([services.observer])
         await supervisor.start([services.broker])
         await supervisor.ready(READY_SECONDS + 2 * READY_SECONDS_EACH)
-        self._view.announce(f"{self._page()}\n{delay_hint(self._places)}")
+        self._view.announce(f"{self._page()}\n{self._hint}")
         await self._view.refresh("starting agents")
         await supervisor.start(services.agents)
         await supervisor.ready(READY_SECONDS + len(services.agents) * READY_SECONDS_EACH)
@@ -145,12 +177,16 @@ class Emulation:
 
     async def _play(self) -> None:
         """Follow the run until the agents have played and the observer has scored."""
-        while any(self._supervisor.running(agent.name) for agent in self._services.agents):
+        while self._supervisor.running(OBSERVER) and self._plays():
             await self._follow("running")
         deadline = monotonic() + SCORE_SECONDS
         while self._supervisor.running(OBSERVER) and monotonic() < deadline:
             await self._follow("scoring")
         self._over = True
+
+    def _plays(self) -> bool:
+        """Whether an agent has not ended; where the observer has, it waits for an answer in vain."""
+        return any(self._supervisor.running(agent.name) for agent in self._services.agents)
 
     async def _stay(self) -> None:
         """Follow the run to its end and keep the services up after it: a signal ends them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 from edgefw.records import RunFolder
@@ -25,7 +26,13 @@ def journal_path(path: Path) -> Path:
     return path / "journal.sqlite"
 
 
-def remove_journal(path: Path) -> None:
-    """Remove the broker's journal from a run folder, with the files that belong to it."""
+def checkpoints_path(path: Path) -> Path:
+    """Return where a run folder has the checkpoints of its agents, a folder for each."""
+    return path / "checkpoints"
+
+
+def remove_memories(path: Path) -> None:
+    """Remove from a run folder what its services kept to come back: the journal and the checkpoints."""
     for file in path.glob(f"{journal_path(path).name}*"):
         file.unlink(missing_ok=True)
+    shutil.rmtree(checkpoints_path(path), ignore_errors=True)

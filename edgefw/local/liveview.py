@@ -8,7 +8,6 @@ from itertools import cycle, islice
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.table import Column, Table
@@ -48,6 +47,9 @@ class View:
 
     def announce(self, text: str) -> None:
         """Show a text that is to stay."""
+
+    def say(self, text: str) -> None:
+        """Say what has happened."""
 
     async def _read(self, place: Place, names: Collection[str]) -> list[Sample]:
         return await scrape(place, names, self._connect)
@@ -92,6 +94,10 @@ class LiveView(View):
         self._notes = text
         self._redraw()
 
+    def say(self, text: str) -> None:
+        """Print a line above the table."""
+        terminal.err.print(f"{self._elapsed} {text}", markup=False)
+
     def _redraw(self) -> None:
         width, height = terminal.err.size
         below = [Text(self._notes, style="dim")]
@@ -116,14 +122,18 @@ class PlainView(View):
         news = f"{phase}: {headline(self._board)}"
         if news != self._said:
             self._said = news
-            self.announce(f"{self._elapsed} {news}")
+            self.say(news)
         if not self._warned and (warned := self._board.pace_warning):
             self._warned = True
             self.announce(warned)
 
     def announce(self, text: str) -> None:
-        """Say something."""
+        """Print a text."""
         terminal.err.print(text, markup=False)
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        self.announce(f"{self._elapsed} {text}")
 
 
 def headline(board: Board) -> str:
@@ -165,10 +175,7 @@ def draw(board: Board, phase: str, elapsed: str, room: Screen) -> RenderableType
     titles = ("agent", *(shown.title.format(unit=board.unit) for shown in columns))
     table = Table(
         *(Column(title, justify="right") for title in titles),
-        box=SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
+        **{**terminal.BARE, "padding": (0, 1, 0, 0)},
     )
     title, end = (
         Text(f"{board.title}: {phase}, {elapsed}", style="italic"),

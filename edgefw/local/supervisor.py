@@ -6,23 +6,25 @@ import asyncio
 import os
 import signal
 import subprocess
-from contextlib import suppress
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from edgefw.errors import EdgefwError
+from edgefw.local.child import Child, Command
 from edgefw.local.guard import SUPERVISED
+from edgefw.transport.channel import GrpcTransport
+from edgefw.transport.credentials import OPERATOR, Credentials, environment_of, new_token, read_tls
 from edgefw.transport.race import end_all
 from edgefw.transport.server import until_serving
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from asyncio.subprocess import Process
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from types import TracebackType
 
 STOP_SECONDS = 10.0  # for a clean end after SIGTERM, each group of services
 KILL_SECONDS = 5.0  # for the kernel to end what was killed
-LAST_LINES = 8
 ENVIRONMENT = {
     # results repeat bit for bit only if sums are not divided over threads
     "OPENBLAS_NUM_THREADS": "1",
@@ -38,66 +40,17 @@ class ServiceError(EdgefwError):
     """A service ended, or did not start, when it should not."""
 
 
-@dataclass(frozen=True)
-class Command:
-    """A service and how to start it; a `lasting` one runs until it is stopped, others until they are done."""
-
-    name: str
-    arguments: tuple[str, ...]
-    address: str  # of its gRPC server
-    lasting: bool = False
-
-
-class Child:
-    """A running service."""
-
-    def __init__(self, command: Command, process: asyncio.subprocess.Process, log: Path) -> None:
-        self.command, self.process, self.log = command, process, log
-        self.ended = asyncio.create_task(self._end(), name=f"end of {command.name}")
-
-    @property
-    def running(self) -> bool:
-        """Whether it has not ended."""
-        return not self.ended.done()
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send it a signal; SIGKILL goes to all that it started as well."""
-        with suppress(ProcessLookupError):
-            if number == signal.SIGKILL:
-                os.killpg(self.process.pid, number)
-            elif self.running:
-                os.kill(self.process.pid, number)
-
-    def failure(self) -> str | None:
-        """Return what is wrong with its having ended, or None where nothing is."""
-        if self.running:
-            return None
-        code = self.ended.result()
-        if code < 0:
-            return f"{self.command.name} was killed by {signal.Signals(-code).name}"
-        if code or self.command.lasting:
-            return f"{self.command.name} ended with exit code {code}"
-        return None
-
-    def last_lines(self) -> str:
-        """Return the end of its log."""
-        with self.log.open("rb") as file:
-            file.seek(max(0, self.log.stat().st_size - 16_384))
-            lines = file.read().decode(errors="replace").splitlines()[-LAST_LINES:]
-        said = "\n".join(f"  {line}" for line in lines) or "  (nothing)"
-        return f"its last lines ({self.log}):\n{said}"
-
-    async def _end(self) -> int:
-        code = await self.process.wait()
-        self.signal(signal.SIGKILL)  # what a crashed service had started itself
-        return code
-
-
 class Supervisor:
-    """Runs groups of services. Leaving its block stops them, the group that was started last first."""
+    """Runs groups of services. Leaving its block stops them, the group that was started last first.
 
-    def __init__(self, logs: Path) -> None:
-        self._logs = logs
+    `say` is told of a service that was killed and is started again.
+    """
+
+    def __init__(self, logs: Path, say: Callable[[str], None], tls: Path | None = None) -> None:
+        """Run services that log in a folder; `tls` has a folder for each with its certificate."""
+        self._logs, self._say, self._tls, self._token = logs, say, tls, new_token()
+        own = None if tls is None else read_tls(tls / OPERATOR)
+        self._transport = GrpcTransport(Credentials(self._token, own))
         self._groups: list[list[Child]] = []
         self._lifeline = os.pipe()  # see `guard`
         self._hurried = False
@@ -122,20 +75,24 @@ class Supervisor:
         self._groups.append(group)
         for command in commands:
             log = self._logs / f"{command.name}.log"
-            with log.open("ab") as file:
-                process = await asyncio.create_subprocess_exec(
-                    *command.arguments,
-                    stdin=self._lifeline[0],
-                    stdout=file,
-                    stderr=subprocess.STDOUT,
-                    env={**os.environ, **ENVIRONMENT},
-                    start_new_session=True,  # Ctrl-C in the terminal is for the supervisor alone
-                )
-            group.append(Child(command, process, log))
+            child = Child(command, log, partial(self._spawn, command, log), self._say)
+            await child.start()
+            group.append(child)
+
+    async def _spawn(self, command: Command, log: Path) -> Process:
+        with log.open("ab") as file:
+            return await asyncio.create_subprocess_exec(
+                *command.arguments,
+                stdin=self._lifeline[0],
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **ENVIRONMENT, **self._credentials_of(command.name)},
+                start_new_session=True,  # Ctrl-C in the terminal is for the supervisor alone
+            )
 
     async def ready(self, seconds: float) -> None:
         """Wait until every service answers health checks with SERVING (or has ended well)."""
-        checks = {asyncio.create_task(until_serving(c.command.address)): c for c in self._running()}
+        checks = {asyncio.create_task(self._serving(child.command)): child for child in self._running()}
         deadline = asyncio.get_running_loop().time() + seconds
         try:
             while late := [child for check, child in checks.items() if not check.done() and child.running]:
@@ -145,6 +102,13 @@ class Supervisor:
                 await self._wait([check for check in checks if not check.done()], left)
         finally:
             await end_all(checks)
+
+    async def _serving(self, command: Command) -> None:
+        await until_serving(command.address, self._transport, command.name)
+
+    def _credentials_of(self, name: str) -> dict[str, str]:
+        """Return what tells a service the run's token, and where its certificate is."""
+        return environment_of(self._token, None if self._tls is None else self._tls / name)
 
     async def wait(self, seconds: float) -> None:
         """Return after some time, or when a service ends; raise where one ended that should not have."""
@@ -158,7 +122,7 @@ class Supervisor:
         """End everything now: no service gets time for a clean end."""
         self._hurried = True
         for child in self._running():
-            child.signal(signal.SIGKILL)
+            child.stop(signal.SIGKILL)
 
     async def stop(self) -> list[str]:
         """Stop all services; return what went wrong in that."""
@@ -170,11 +134,11 @@ class Supervisor:
 
     async def _stop(self, group: list[Child]) -> list[str]:
         for child in group:
-            child.signal(signal.SIGTERM)
+            child.stop(signal.SIGTERM)
         await _ends(group, STOP_SECONDS)
         slow = [child for child in group if child.running]
         for child in slow:
-            child.signal(signal.SIGKILL)
+            child.stop(signal.SIGKILL)
         await _ends(slow, KILL_SECONDS)
         problems = [f"{child.command.name} did not end within {STOP_SECONDS:.0f} s" for child in slow]
         if self._hurried:

@@ -18,18 +18,19 @@ COMMON = ("duration", "probability", "apply_to")  # of every fault: what a page 
 SELDOM = ("seed", "trace", "correlation")  # fields that are behind a fold
 
 
-def about(scenario: Scenario, *, live: bool) -> dict[str, Any]:
-    """Return what the run is."""
+def about(scenario: Scenario, *, live: bool, simulated: bool = False) -> dict[str, Any]:
+    """Return what the run is; one that was simulated has no clock but its rounds."""
     network, algorithm = scenario.network, scenario.algorithm
     return {
         "name": scenario.name,
         "live": live,
+        "simulated": simulated,
         "agents": network.agents,
         "topology": network.topology,
         "algorithm": algorithm.name,
         "rounds": algorithm.rounds,
-        "clock": scenario.clock,
-        "pace": round_seconds(scenario),
+        "clock": "rounds" if simulated else scenario.clock,
+        "pace": None if simulated else round_seconds(scenario),
         "seed": scenario.seed,
         "faults": forms(scenario.clock),
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,11 +144,9 @@ class PageApp:
 
 
 async def _wait(end: asyncio.Event, seconds: float) -> None:
-    try:
+    with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await end.wait()
-    except TimeoutError:
-        pass
 
 
 def _last_id(scope: Scope) -> str | None:

@@ -1,12 +1,17 @@
-"""The figures of a run, defined once: for the page of a run under way, of a finished one, and for reports.
+"""The figures of a run, defined once: for the page of a run under way, and of a finished one.
 
 A figure draws named sources; whoever shows it puts the numbers in. Each curve of agents is one source with a
 line an agent; `network` has what is of the whole, `events` the marks that stand on every figure, `cursor` the
 round that is looked at.
+
+They are the same for every run under a clock, and Bokeh takes seconds to make them: `make figures` writes
+them into a file that comes along, and a page takes them from there.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,12 +30,19 @@ from bokeh.models import (
 from bokeh.models import BoxZoomTool as BoxZoom
 from bokeh.plotting import figure
 
+from edgefw.page.prepare import FIGURES
+
 LINES: dict[str, list[Any]] = {"xs": [], "ys": [], "agent": [], "color": [], "width": [], "alpha": []}
 NETWORK: dict[str, list[Any]] = {
     name: [] for name in ("round", "loss", "regret", "ratio", "cost", "pace", "asked")
 }
 EVENTS: dict[str, list[Any]] = {"x": [], "text": [], "color": []}
 HEIGHT = 220
+CLOCKS = ("rounds", "wall")
+TOOLBAR = (
+    ":host(.bk-inner) { background-color: var(--card, white); }"  # it lies on the figure: as the page is
+)
+_ID = re.compile(r'"p(\d+)"')  # Bokeh numbers the models of a process
 
 
 THEMES: dict[str, dict[str, dict[str, Any]]] = {
@@ -83,7 +95,7 @@ def charts(clock: str) -> tuple[Chart, ...]:
         Chart("regret", "Regret, at least", "loss", ("regret",), regret, from_zero=False),
         Chart("ratio", "Regret / √B", "", ("ratio",), (("ratio", "solid"),), from_zero=False),
         Chart("loss", "Loss per round", "loss", ("loss",), (("loss", "solid"),)),
-        Chart("cost", "Cost of the delays so far", "loss", ("cost",), (("cost", "solid"),), from_zero=False),
+        Chart("cost", "Cost of delays so far", "loss", ("cost",), (("cost", "solid"),), from_zero=False),
         Chart("queue", "Feedback on its way", "feedbacks", ("queue",)),
         *((own,) if clock == "wall" else ()),
         Chart("observed", "Delay asked for (dashed), seen", unit, ("observed", "requested")),
@@ -115,6 +127,27 @@ def document(clock: str) -> Document:
     return found
 
 
+def written() -> str:
+    """Return all that a page needs of them, by clock, as JSON: the same in whatever process it is written."""
+    return json.dumps({clock: _numbered(clock) for clock in CLOCKS}, separators=(",", ":")) + "\n"
+
+
+def _numbered(clock: str) -> dict[str, Any]:
+    """Return the figures of a clock, their models numbered from 1 in the order in which they appear."""
+    found = document(clock)
+    text = json.dumps(
+        {
+            "document": found.to_json(deferred=False),
+            "roots": {root.name: root.id for root in found.roots},
+            "charts": [{"name": chart.name, "title": chart.title} for chart in charts(clock)],
+            "themes": THEMES,
+        }
+    )
+    ids = {name: f'"p{i}"' for i, name in enumerate(dict.fromkeys(_ID.findall(text)), start=1)}
+    numbered: dict[str, Any] = json.loads(_ID.sub(lambda match: ids[match[1]], text))
+    return numbered
+
+
 def _figure(chart: Chart, shared: dict[str, ColumnDataSource], x_range: DataRange1d) -> tuple[Any, list[Any]]:
     y_range = DataRange1d(range_padding=0.08)
     if chart.from_zero:
@@ -134,6 +167,7 @@ def _figure(chart: Chart, shared: dict[str, ColumnDataSource], x_range: DataRang
         **THEMES["light"]["Figure"],
     )
     plot.toolbar.autohide, plot.toolbar.logo, plot.toolbar_inner = True, None, True
+    plot.toolbar.stylesheets = [TOOLBAR]
     plot.xaxis.axis_label, plot.yaxis.axis_label = "round", chart.unit or None
     plot.yaxis.formatter = BasicTickFormatter(use_scientific=False, precision="auto")
     plot.xgrid.visible = False
@@ -179,3 +213,7 @@ def _network_line(plot: Any, column: str, dash: str, source: ColumnDataSource) -
         line_color="#888888",
         name=f"network-{column}",
     )
+
+
+if __name__ == "__main__":
+    FIGURES.write_text(written(), encoding="utf-8")

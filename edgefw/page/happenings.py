@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from edgefw.core.account import BROKER, Entry, Kind
 from edgefw.delays.body import fault_body
-from edgefw.delays.entry import window_of
-from edgefw.delays.oneline import in_a_line
-from edgefw.delays.plan import Moment, plan_from_json
-from edgefw.delays.words import agents_in_words, changes_in_words, fault_in_words
+from edgefw.delays.changes import changes_in_words
+from edgefw.delays.entry import Moment, window_of
+from edgefw.delays.plan import plan_from_json
+from edgefw.delays.words import agents_in_words, fault_in_words, in_a_line
 from edgefw.scenario.plan import delay_plan
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Happenings:
 
     def foretell(self, rounds: int) -> None:
         """Tell what the scenario's own plan does in these rounds, of a run that has no account."""
-        for entry, agents in self._plan.shared():
+        for entry, agents in self._plan.shared:
             first, stop = _window(entry, self._plan.rules) or (1, None)
             if 1 < first <= rounds:
                 self._add(Happening(first, None, "plan", *fault_in_words(entry, agents, "begins")))
@@ -127,7 +127,7 @@ class Happenings:
     def _begin(self, moment: int) -> None:
         """Tell which planned faults (`at`) have begun by now."""
         rules = self._plan.rules
-        for entry, agents in self._plan.shared():
+        for entry, agents in self._plan.shared:
             if entry.fault.at is None or entry.key in self._told:
                 continue
             window = entry.window(rules, entry.agent or 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 
 from edgefw.page.groups import grouped
@@ -40,6 +39,8 @@ def _places(n: int, edges: list[tuple[int, int]], topology: str, seed: int) -> N
         return _fitted(np.concatenate([[[0.0, 0.0]], _circle(n - 1)]))
     if topology in {"cycle", "complete"} or n < 3:
         return _fitted(_circle(n))
+    import networkx as nx  # noqa: PLC0415 - slow to load
+
     network: nx.Graph[int] = nx.Graph()
     network.add_nodes_from(range(n))
     network.add_edges_from(edges)

@@ -10,7 +10,8 @@ Definitions, for agent i after round t:
 - total delay B: sum over rounds u <= t of the feedbacks that were on their way in round u;
 - queue: the largest number of feedbacks that had been submitted and had not come;
 - delay: the longest delay, in rounds, of feedback that came (1 is none);
-- requested and observed: the longest that the plan asked for, and that an agent saw, in the clock's unit;
+- requested and observed: the longest that the plan asked for, and that an agent saw, in seconds or rounds: as
+  `Story.clock` is;
 - cost: the sum over s <= t of F_s(x_s^i), less the same sum of the same run without delays, simulated;
 - pace: the seconds that a round took.
 """
@@ -39,6 +40,7 @@ _BY_AGENT |= dict.fromkeys(("queue", "delay", "requested", "observed"), MOST)
 _NETWORK = {"seconds": MOST, "total_loss": LAST}
 NUMBERS = 48_000  # of one curve of all agents: points times agents
 POINTS = (200, 400)  # of a curve, at least and at most
+NOISE = 1e-6  # of a sum of losses: what plays in single precision, summed up in another order, may differ by
 
 
 class Columns(NamedTuple):
@@ -67,7 +69,8 @@ class Story:
     def __init__(self, scenario: Scenario, *, accounted: bool = True) -> None:
         n = scenario.network.agents
         points = 2 * (int(np.clip(NUMBERS // n, *POINTS)) // 2)
-        self.n, self._clock = n, scenario.clock
+        self.n, self.accounted = n, accounted
+        self.clock = scenario.clock if accounted else "rounds"  # a simulated run knows no time
         self._curves = Curves(
             {name: (how, n) for name, how in _BY_AGENT.items()}
             | {name: (how, 1) for name, how in _NETWORK.items()},
@@ -77,16 +80,12 @@ class Story:
         self.rounds = 0  # that all agents have played
         self._cumulative, self._total_delay, self._total_loss = np.zeros(n), np.zeros(n), 0.0
         self._open = np.zeros(n)  # feedbacks on their way
-        self.prompted, self._prompt = (
-            0,
-            np.zeros(n),
-        )  # rounds of the run without delays, and their losses' sums
+        self.prompted, self._prompt = 0, np.zeros(n)  # rounds of the run without delays; their losses' sums
         self._fixed: Values | None = None  # sums of F_s(x*) over s <= t
         self._compared = 0  # the version in which x* came
         self._accepted: dict[tuple[int, int], Entry] = {}  # feedback that has not come, by agent and round
-        self._due: dict[tuple[int, int], int] = {}  # ... of what has been released
+        self._released: dict[tuple[int, int], Entry] = {}  # ... of what was sent to its agent, the last time
         self._early: dict[tuple[int, int], int] = {}  # when it came, of what the account does not know yet
-        self.accounted = accounted
 
     @property
     def compared(self) -> bool:
@@ -109,7 +108,7 @@ class Story:
         self._curves.note("queue", t, every, np.asarray(outstanding, dtype=np.float64))
         self._curves.note("delay", t, every, late)
         self._curves.note("total_loss", t, 0, self._total_loss)
-        if self._clock == "rounds":
+        if self.clock == "rounds":
             self._curves.note("observed", t, every, late)
             if self.accounted:
                 self._ask_for(t, arrivals)
@@ -168,8 +167,8 @@ class Story:
             regret / np.sqrt(total),
             total,
             *by_agent,
-            cumulative - prompt,
-            cumulative.max(axis=1, initial=-np.inf) - prompt.max(axis=1, initial=-np.inf),
+            _apart(cumulative, prompt),
+            _apart(cumulative.max(axis=1, initial=-np.inf), prompt.max(axis=1, initial=-np.inf)),
         )
         return Columns(first, *(column[first:] for column in found))
 
@@ -209,8 +208,8 @@ class Story:
             self._take_accepted(entry)
         elif entry.kind in {Kind.DROPPED, Kind.WITHDRAWN}:
             self._accepted.pop(key, None)
-        elif entry.kind is Kind.RELEASED and entry.due is not None:
-            self._due[key] = entry.due
+        elif entry.kind is Kind.RELEASED:
+            self._released[key] = entry
         elif entry.kind is Kind.ACKNOWLEDGED:
             self._take_acknowledged(entry)
 
@@ -225,15 +224,25 @@ class Story:
             self._accepted[key] = entry
 
     def _take_acknowledged(self, entry: Entry) -> None:
-        """Note what was asked for and what came of it, in the round under way (wall clock)."""
+        """Note what was asked for and what came of it, in the round under way (wall clock).
+
+        An agent acknowledges when feedback is in a sweep; it had it when the broker sent it last.
+        """
         key = entry.agent, entry.round
-        accepted, due = self._accepted.pop(key, None), self._due.pop(key, None)
-        if accepted is None or self._clock == "rounds":
+        accepted, released = self._accepted.pop(key, None), self._released.pop(key, None)
+        if accepted is None or released is None or self.clock == "rounds":
             return
         t = self.happenings.round_of(entry.agent)
-        self._curves.note("observed", t, entry.agent, (entry.moment - accepted.moment) / SECOND)
-        if due is not None:
-            self._curves.note("requested", t, entry.agent, max((due - accepted.moment) / SECOND, 0.0))
+        self._curves.note("observed", t, entry.agent, (released.moment - accepted.moment) / SECOND)
+        if released.due is not None:
+            asked = max((released.due - accepted.moment) / SECOND, 0.0)
+            self._curves.note("requested", t, entry.agent, asked)
+
+
+def _apart(late: Values, prompt: Values) -> Values:
+    """Return how far sums of losses are apart; those of the same plays not at all."""
+    apart = late - prompt
+    return np.where(np.abs(apart) <= NOISE * np.abs(prompt), 0.0, apart)
 
 
 class Bookmark(NamedTuple):

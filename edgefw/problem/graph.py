@@ -35,7 +35,7 @@ class Graph:
 
     def __post_init__(self) -> None:
         if self.n < 1:
-            raise InputError(f"agents is {self.n}: a network has at least one agent")
+            raise InputError(f"agents is {self.n}: a network has at least one agent", "agents")
         pairs = {_edge(self.n, edge) for edge in self.edges}
         object.__setattr__(self, "edges", tuple(sorted(pairs)))
 
@@ -76,7 +76,7 @@ def build(topology: str, n: int, *, seed: int, **options: Any) -> Graph:
     """
     draw = known("topology", topology, TOPOLOGIES)
     if n < 1:
-        raise InputError(f"agents is {n}: a network has at least one agent")
+        raise InputError(f"agents is {n}: a network has at least one agent", "agents")
     if seed < 0:
         raise InputError(f"seed is {seed}: it must be 0 or more")
     graph = draw(_Options(n, seed, **options))
@@ -156,7 +156,7 @@ def _grid_sides(o: _Options) -> tuple[int, int]:
     """Return (rows, cols): what the user gave, the missing side by division, or the most square pair."""
     for name, side in (("rows", o.rows), ("cols", o.cols)):
         if side is not None and side < 1:
-            raise InputError(f"{name} is {side}: a grid has at least one")
+            raise InputError(f"{name} is {side}: a grid has at least one", name)
     if o.rows is not None:
         return o.rows, o.cols if o.cols is not None else max(1, o.n // o.rows)
     if o.cols is not None:
@@ -204,7 +204,7 @@ def _small_world(o: _Options) -> Graph:
     degree, p = _degree(o), _probability(o.p, default=0.1)
     if degree % 2 or degree < 2:
         raise InputError(
-            f"degree is {degree}: small_world joins degree/2 agents on each side: give 2, 4, ..."
+            f"degree is {degree}: small_world joins degree/2 agents on each side: give 2, 4, ...", "degree"
         )
     rng = random.Random(o.seed)
     return _redraw(
@@ -216,21 +216,23 @@ def _small_world(o: _Options) -> Graph:
 
 def _edges(o: _Options) -> Graph:
     if o.edges is None:
-        raise InputError("topology 'edges' needs the list of edges: edges: [[0, 1], [1, 2], ...]")
+        raise InputError("topology 'edges' needs the list of edges: edges: [[0, 1], [1, 2], ...]", "topology")
     return Graph(o.n, tuple(_edge(o.n, edge) for edge in o.edges))
 
 
 def _probability(p: float | None, *, default: float) -> float:
     value = default if p is None else p
     if not 0 <= value <= 1:
-        raise InputError(f"p is {value}: a probability lies between 0 and 1")
+        raise InputError(f"p is {value}: a probability lies between 0 and 1", "p")
     return value
 
 
 def _degree(o: _Options) -> int:
     degree = 4 if o.degree is None else o.degree
     if not 0 <= degree < o.n:
-        raise InputError(f"degree is {degree}: with {o.n} agents it must be between 0 and {o.n - 1}")
+        raise InputError(
+            f"degree is {degree}: with {o.n} agents it must be between 0 and {o.n - 1}", "degree"
+        )
     return degree
 
 

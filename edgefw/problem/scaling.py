@@ -20,7 +20,9 @@ def scaled(data: Dataset, scale: float | None, scaling: str) -> Dataset:
     if scaling == "none":
         return data if scale is None else replace(data, scale=scale)
     if scale is not None:
-        raise InputError(f"data.scale is given, and data.scaling is {scaling}: leave one of them out")
+        raise InputError(
+            f"data.scale is given, and data.scaling is {scaling}: leave one of them out", "data.scale"
+        )
     return known("scaling", scaling, WAYS)(data)
 
 

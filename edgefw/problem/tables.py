@@ -48,15 +48,16 @@ def read(path: Path, target: str | None, targets: str) -> Dataset:
     try:
         table = reader(path, target)
     except FileNotFoundError:
-        raise DataError(f"data.source: there is no file {path}") from None
+        raise DataError(f"data.source: there is no file {path}", "data.source") from None
     except UnicodeDecodeError:
-        raise DataError(f"data.source: {path} is not text: a CSV is") from None
+        raise DataError(f"data.source: {path} is not text: a CSV is", "data.source") from None
     except (OSError, EOFError, BadZipFile) as error:
-        raise DataError(f"data.source: cannot read {path} ({error})") from None
+        raise DataError(f"data.source: cannot read {path} ({error})", "data.source") from None
     if len(table.targets) != len(table.features):
         raise DataError(
             f"data.source: {path} has {len(table.features)} samples and {len(table.targets)} targets: "
-            "give one a sample"
+            "give one a sample",
+            "data.source",
         )
     labels, names = _labels(path, table.targets, targets)
     features = _numbers(path, table.features)
@@ -66,12 +67,16 @@ def read(path: Path, target: str | None, targets: str) -> Dataset:
 def _labels(path: Path, found: NDArray[Any], targets: str) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Return the targets as classes 0, 1, ... with their names, in order, or as numbers without names."""
     if found.ndim != 1:
-        raise DataError(f"data.target: the targets of {path} have shape {found.shape}: use (N,)")
+        raise DataError(
+            f"data.target: the targets of {path} have shape {found.shape}: use (N,)", "data.target"
+        )
     if targets == "auto":
         targets = "classes" if _are_classes(found) else "real"
     if targets == "real":
         if found.dtype.kind in "US":
-            raise DataError(f"data.targets is real, and {path} has {found[0]!r}: use numbers, or classes")
+            raise DataError(
+                f"data.targets is real, and {path} has {found[0]!r}: use numbers, or classes", "data.targets"
+            )
         return found.astype(np.float64), ()
     values, labels = np.unique(found, return_inverse=True)
     return labels.astype(np.int64), tuple(_name(value) for value in values.tolist())
@@ -93,7 +98,9 @@ def _name(value: Any) -> str:
 def _numbers(path: Path, features: NDArray[Any]) -> NDArray[Any]:
     """Return features (N, m) in a type that a data set has."""
     if features.dtype.kind not in "fiub":
-        raise DataError(f"data.source: {path} has features of type {features.dtype}: use numbers")
+        raise DataError(
+            f"data.source: {path} has features of type {features.dtype}: use numbers", "data.source"
+        )
     rows = features.reshape(len(features), -1) if features.size else features.reshape(len(features), 0)
     return rows if rows.dtype == np.uint8 else rows.astype(np.float32)
 
@@ -103,7 +110,9 @@ def _stored(path: Path) -> Any:
     try:
         return np.load(path, allow_pickle=False)
     except ValueError:  # numpy takes what it does not know for a pickle, which may do anything
-        raise DataError(f"data.source: cannot read {path}: it is no file of numpy's, or of objects") from None
+        raise DataError(
+            f"data.source: cannot read {path}: it is no file of numpy's, or of objects", "data.source"
+        ) from None
 
 
 def _npz(path: Path, target: str | None) -> FileContents:
@@ -116,7 +125,8 @@ def _npz(path: Path, target: str | None) -> FileContents:
             missing, choices = ("features", _FEATURES) if features is None else ("targets", wanted)
             raise DataError(
                 f"data.source: {path} has the arrays {', '.join(names)}, none for {missing}: "
-                f"call one {' or '.join(choices)}"
+                f"call one {' or '.join(choices)}",
+                "data.source",
             )
         return FileContents(stored[features], stored[labels])
 
@@ -124,7 +134,9 @@ def _npz(path: Path, target: str | None) -> FileContents:
 def _npy(path: Path, target: str | None) -> FileContents:
     whole = _stored(path)
     if whole.ndim != 2 or whole.shape[1] < 2:
-        raise DataError(f"data.source: {path} has shape {whole.shape}: use (N, m + 1), the target a column")
+        raise DataError(
+            f"data.source: {path} has shape {whole.shape}: use (N, m + 1), the target a column", "data.source"
+        )
     place = _column(path, target, [str(number) for number in range(whole.shape[1])])
     return FileContents(np.delete(whole, place, axis=1), whole[:, place])
 
@@ -140,18 +152,24 @@ def _csv(path: Path, target: str | None) -> FileContents:
                 rows.append(row)
                 lines.append(reader.line_num)
     if len(rows) < 2 or len(rows[0]) < 2:
-        raise DataError(f"data.source: {path} has no table: one sample a line, the target a column")
+        raise DataError(
+            f"data.source: {path} has no table: one sample a line, the target a column", "data.source"
+        )
     header = [str(number) for number in range(len(rows[0]))]
     if not all(_is_number(cell) for cell in _without(rows[0], len(rows[0]) - 1)):
         header, rows, lines = rows[0], rows[1:], lines[1:]
     place = _column(path, target, header)
     for row, line in zip(rows, lines, strict=True):
         if len(row) != len(header):
-            raise DataError(f"data.source: {path}, line {line} has {len(row)} columns, others {len(header)}")
+            raise DataError(
+                f"data.source: {path}, line {line} has {len(row)} columns, others {len(header)}",
+                "data.source",
+            )
         for name, cell in zip(_without(header, place), _without(row, place), strict=True):
             if not _is_number(cell):
                 raise DataError(
-                    f"data.source: {path}, line {line}, column {name!r}: {cell[:40]!r} is not a number"
+                    f"data.source: {path}, line {line}, column {name!r}: {cell[:40]!r} is not a number",
+                    "data.source",
                 )
     features = np.array([_without(row, place) for row in rows], dtype=np.float64)
     texts = [row[place].strip() for row in rows]
@@ -164,12 +182,14 @@ def _parquet(path: Path, target: str | None) -> FileContents:
         from pyarrow import ArrowException, parquet  # noqa: PLC0415 - an extra, and heavy
     except ModuleNotFoundError:
         raise DataError(
-            f"data.source: {path} needs pyarrow to be read: pip install 'edgefw[parquet]'"
+            f"data.source: {path} needs pyarrow to be read: pip install 'edgefw[parquet]'", "data.source"
         ) from None
     try:
         table = parquet.read_table(path)
     except ArrowException as error:
-        raise DataError(f"data.source: cannot read {path} ({str(error).splitlines()[0]})") from None
+        raise DataError(
+            f"data.source: cannot read {path} ({str(error).splitlines()[0]})", "data.source"
+        ) from None
     place = _column(path, target, table.column_names)
     columns = [column.to_numpy() for column in table.columns]
     features = np.stack(_without(columns, place), axis=1)
@@ -193,7 +213,7 @@ def _column(path: Path, target: str | None, header: Sequence[str]) -> int:
         return list(header).index(target)
     if target.isdecimal() and int(target) < len(header):
         return int(target)
-    raise DataError(f"data.target: {unknown(f'column of {path}', target, header)}")
+    raise DataError(f"data.target: {unknown(f'column of {path}', target, header)}", "data.target")
 
 
 def _without(row: Sequence[Any], place: int) -> list[Any]:

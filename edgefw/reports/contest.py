@@ -18,9 +18,9 @@ from edgefw.errors import InputError
 from edgefw.experiments import runner
 from edgefw.experiments.centralized import RATES
 from edgefw.reports.comparison import Arm, Result
+from edgefw.scenario.data import Data
 from edgefw.scenario.extensions import origins_to_json
 from edgefw.scenario.load import load
-from edgefw.scenario.model import Data
 from edgefw.scenario.plan import check_simulable
 from edgefw.scenario.setup import load_data, resolve
 
@@ -65,7 +65,6 @@ class Contest:
     def __init__(self, folder: Path | None, jobs: int | None) -> None:
         self._folder, self._jobs = (None if folder is None else folder / KEPT), jobs
         self._found: dict[str, Result] = {}  # by the scenario's digest
-        self.taken_up = 0  # results that were there already
         if self._folder is not None:
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
@@ -88,13 +87,9 @@ class Contest:
 
     def _take_up(self, scenario: Scenario) -> bool:
         kept = None if self._folder is None else Kept.read(self._folder / f"{scenario.digest}.json")
-        if kept is None or (kept.data_digest, kept.made_by) != (
-            _data(scenario)[1],
-            made_by(scenario),
-        ):
+        if kept is None or (kept.data_digest, kept.made_by) != (_data(scenario)[1], made_by(scenario)):
             return False
         self._found[scenario.digest] = kept.result
-        self.taken_up += 1
         return True
 
     def _keep(self, outcome: runner.Outcome) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgefw.errors import InputError
-from edgefw.experiments import plots
+from edgefw.experiments import experiment, plots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,10 +141,7 @@ def require() -> None:
 def prepare(out: Path) -> None:
     """Make the folder of a report before anything is computed for it."""
     require()
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write to {out}: {error.strerror}; give another --out") from None
+    experiment.prepare(out)
 
 
 def inline_svg(picture: Picture) -> str:

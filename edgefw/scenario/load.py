@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -109,8 +110,8 @@ def _without_nothing(section: Any) -> Any:
     return {key: value for key, value in section.items() if value != {}}
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML as people expect it: 1e-3 is a number, and a field that is given twice is a mistake."""
+class _Once(yaml.constructor.SafeConstructor):
+    """What makes values of YAML: a field that is given twice is a mistake."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
         """Return the mapping, whose keys must differ."""
@@ -124,11 +125,19 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-class _Dumper(yaml.SafeDumper):
-    """Its counterpart: quotes a text that `_Loader` would take for a number."""
+class _Loader(_Once, yaml.SafeLoader):
+    """YAML as people expect it: 1e-3 is a number. In Python: it has the better words for a mistake."""
 
 
-for _side in (_Loader, _Dumper):
+class _FastLoader(_Once, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """The same by libyaml, where PyYAML was built with it: every service reads a scenario when it starts."""
+
+
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """Its counterpart: quotes a text that they would take for a number."""
+
+
+for _side in (_Loader, _FastLoader, _Dumper):
     # As in YAML 1.2: PyYAML's own floats have a point and a signed exponent, and 1e-3 is a text to it.
     _side.add_implicit_resolver(
         "tag:yaml.org,2002:float",
@@ -177,7 +186,7 @@ def _library_text(name: str) -> str:
 
 def _parse(text: str, source: str) -> dict[str, Any]:
     try:
-        document = yaml.load(text, _Loader)  # noqa: S506 - it is a SafeLoader
+        document = _value(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark else ""
@@ -190,6 +199,19 @@ def _parse(text: str, source: str) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise InputError(f"{source}: a scenario is a mapping of fields such as network, data, algorithm")
     return document
+
+
+def _value(text: str) -> Any:
+    return deepcopy(_read_once(text))  # whoever asks may change it
+
+
+@lru_cache(8)
+def _read_once(text: str) -> Any:
+    """Return what a text says; services of one process read the same."""
+    try:
+        return yaml.load(text, _FastLoader)  # noqa: S506 - it is a SafeLoader
+    except (yaml.YAMLError, ValueError):
+        return yaml.load(text, _Loader)  # noqa: S506 - as well
 
 
 def _settings(overrides: Overrides) -> Iterator[tuple[str, Any, str]]:
@@ -242,6 +264,6 @@ def _key(place: Any, above: Sequence[str], part: str, written: str) -> int | str
 def parse_value(text: str, written: str) -> Any:
     """Return the value of a field that is `written` on the command line: it is read as YAML."""
     try:
-        return yaml.load(text, _Loader)  # noqa: S506 - it is a SafeLoader
+        return _value(text)
     except (yaml.YAMLError, ValueError):
         raise InputError(f"{written}: {text!r} is not valid YAML") from None

@@ -22,7 +22,6 @@ from edgefw.problem.loss import LOSSES, Labels, Loss, make_loss
 from edgefw.problem.partition import partition
 from edgefw.problem.stream import Stream
 from edgefw.scenario.extensions import origins_to_json
-from edgefw.scenario.model import Data, Scenario
 from edgefw.scenario.plan import delay_plan, timed
 from edgefw.scenario.rate import Rate, rate_of
 
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
     from edgefw.core.algorithm import Agent
     from edgefw.problem.dataset import Dataset
     from edgefw.problem.feasible.base import Real
+    from edgefw.scenario.data import Data
+    from edgefw.scenario.model import Scenario
 
 
 _READ = {
@@ -235,16 +236,14 @@ def first_rounds(setup: Setup, rounds: int) -> Setup:
 
 @contextmanager
 def _named(field: str) -> Iterator[None]:
-    """Name the scenario's field in what goes wrong inside, unless one of its section is named already."""
+    """Name the scenario's field in what goes wrong inside, unless that names one of its section itself."""
     try:
         yield
     except InputError as error:
-        message, section = str(error), field.partition(".")[0]
-        if f"{section}." in message:
-            raise
-        own = getattr(Scenario.model_fields[section].annotation, "model_fields", {})
-        joint = "." if message.partition(" ")[0] in own else ": "
-        raise type(error)(f"{section if joint == '.' else field}{joint}{message}") from None
+        section = field.partition(".")[0]
+        if error.field is None:
+            raise type(error)(f"{field}: {error}", field) from None
+        raise error if error.field.startswith(f"{section}.") else error.within(section) from None
 
 
 def graph_of(scenario: Scenario) -> Graph:

@@ -55,6 +55,7 @@ class AgentConfig:
     broker: str
     loss_params: Mapping[str, Any] = field(default_factory=dict)
     compute: float = 0.0  # seconds that it computes at least in every exchange
+    checkpoint_every: int = 5  # rounds
 
     def to_json(self) -> str:
         """Return the configuration as text."""

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgefw.core.agent import ALGORITHMS
-from edgefw.delays.limits import check_limits
 from edgefw.errors import InputError
 from edgefw.problem.datasets import PUBLISHED, is_extension
 from edgefw.scenario.plan import declared_limits, scenario_plan
@@ -28,7 +27,7 @@ def check_emulable(scenario: Scenario) -> None:
             f"algorithm.name {scenario.algorithm.name} knows no delays, and under the wall clock feedback "
             "may be late: set clock=rounds"
         )
-    check_limits(scenario_plan(scenario), declared_limits(scenario))
+    scenario_plan(scenario).check_limits(declared_limits(scenario))
     if scenario.peers.on_loss != "wait":
         raise InputError("peers.on_loss reroute is not available yet: set peers.on_loss=wait")
     if scenario.resume != "anew":

@@ -34,6 +34,11 @@ def boot_id() -> str | None:
         return None
 
 
+def own_seconds() -> float:
+    """Return the seconds of a core that this process has taken."""
+    return time.process_time()
+
+
 class Clocks(NamedTuple):
     """Where the time on disk comes from; `monotonic_ns` is the event loop's clock, in nanoseconds."""
 

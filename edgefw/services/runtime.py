@@ -14,7 +14,7 @@ from edgefw.http.guard import Guard
 from edgefw.http.server import HttpServer
 from edgefw.services.clock import PreciseLoop
 from edgefw.telemetry.logs import start_logging
-from edgefw.telemetry.metrics import new_registry
+from edgefw.telemetry.metrics import new_registry, strangers
 from edgefw.transport.channel import GRPC
 from edgefw.transport.race import race
 from edgefw.transport.server import AddServicer, RpcServer
@@ -99,7 +99,7 @@ class Server:
         transport: Transport = GRPC,
         otherwise: ASGIApp | None = None,
     ) -> None:
-        self._transport, self._rpc, self._ready = transport, RpcServer(transport), False
+        self._transport, self._rpc, self._ready = transport, RpcServer(transport, strangers(registry)), False
         self._routes = service_routes(registry, lambda: self._ready, targets, otherwise)
         self._http: HttpServer | None = None
 

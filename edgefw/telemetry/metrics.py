@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from bisect import bisect_left
+from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
+from prometheus_client.registry import Collector
 
-from edgefw.delays.changes import Change
+from edgefw.delays.change import Change
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+    from prometheus_client import Metric
 
 M = TypeVar("M", Gauge, Counter, Histogram)
 
@@ -27,11 +31,25 @@ _WAYS = 32  # of changing the plan that are shown: a script that changes it with
 def new_registry(role: str) -> CollectorRegistry:
     """Return a registry of this service alone: what was built, which role it has, what the process uses."""
     registry = CollectorRegistry()
-    ProcessCollector(registry=registry)
-    Info("edgefw_build", "What is running.", registry=registry).info(
-        {"version": version("edgefw"), "role": role}
-    )
+    registry.register(_process())
+    Info("edgefw_build", "What is running.", registry=registry).info({"version": _version(), "role": role})
     return registry
+
+
+def strangers(registry: CollectorRegistry) -> Callable[[], None]:
+    """Return what counts a call that may not enter."""
+    refused = "Calls that were refused for want of the run's token."
+    return Counter("edgefw_calls_unauthenticated_total", refused, registry=registry).inc
+
+
+@cache
+def _process() -> ProcessCollector:
+    return ProcessCollector(registry=None)  # reads when the machine was started
+
+
+@cache
+def _version() -> str:
+    return version("edgefw")  # reads a file
 
 
 class _Names:
@@ -59,12 +77,28 @@ class _Names:
         return metric.labels(*self._agent) if names and not labels else metric
 
 
+class _Before(Collector):
+    """Does something whenever a registry is asked, before the metrics that were registered after it."""
+
+    def __init__(self, do: Callable[[], None]) -> None:
+        self._do = do
+
+    def collect(self) -> Iterable[Metric]:
+        """Return no metrics."""
+        self._do()
+        return ()
+
+
 class AgentMetrics:
     """What an agent exports about itself; every series has the label `agent`."""
 
     def __init__(self, registry: CollectorRegistry, agent: int) -> None:
         self._agent = str(agent)
         self._series: dict[tuple[int, int, tuple[str, ...]], Any] = {}  # by metric, neighbour, other labels
+        self._traffic: dict[tuple[int, str], list[int]] = {}  # frames and bytes that are not yet counted
+        self._waits: dict[int, list[float]] = {}  # likewise: waits in every bucket, and their sum
+        registry.register(_Before(self._count_traffic))
+        registry.register(_Before(self._count_waits))
         make = _Names(registry, "agent", self._agent)
         self.round = make.gauge("round", "The round of the last play.")
         self.round_duration = make.histogram(
@@ -80,6 +114,12 @@ class AgentMetrics:
         self.regret.set(math.nan)  # not 0: it is not known yet
         self.outstanding = make.gauge(
             "feedback_outstanding", "Feedback submitted that has not come, and is not known to be dropped."
+        )
+        self.reports_waiting = make.gauge(
+            "reports_waiting", "Plays that the observer has not yet recorded, as far as the agent was told."
+        )
+        self.report_waits = make.counter(
+            "report_waits_total", "How often rounds had to wait because no more plays could be kept for it."
         )
         self.delay_rounds = make.gauge(
             "feedback_delay_rounds",
@@ -106,6 +146,9 @@ class AgentMetrics:
             "What the broker was to add to the last received feedback (its clock's unit).",
         )
         self.total_delay = make.gauge("total_delay_rounds", "B_i so far: delays of all feedback, in rounds.")
+        self.checkpoint_duration = make.histogram(
+            "checkpoint_duration_seconds", "Writing a checkpoint, until it is on disk.", _FSYNC_BUCKETS
+        )
         self._wait = make.histogram(
             "exchange_wait_seconds", "Waiting for a neighbour's frame.", _WAIT_BUCKETS, "peer"
         )
@@ -129,8 +172,12 @@ class AgentMetrics:
         )
 
     def wait(self, peer: int, seconds: float) -> None:
-        """Count a wait that is over."""
-        self._of(self._wait, peer).observe(seconds)
+        """Count a wait that is over: here, and in its metric when somebody looks, as frames are."""
+        uncounted = self._waits.get(peer)
+        if uncounted is None:
+            uncounted = self._waits[peer] = [0.0] * (len(_WAIT_BUCKETS) + 2)
+        uncounted[bisect_left(_WAIT_BUCKETS, seconds)] += 1
+        uncounted[-1] += seconds
 
     def waiting(self, peer: int, seconds: float) -> None:
         """Show a wait that goes on (0: it is over)."""
@@ -142,9 +189,31 @@ class AgentMetrics:
         self._of(self._connects, peer).inc(int(up))
 
     def frame(self, peer: int, direction: str, size: int) -> None:
-        """Count a frame `sent` or `received`."""
-        self._of(self._frames, peer, direction).inc()
-        self._of(self._bytes, peer, direction).inc(size)
+        """Count a frame `sent` or `received`: here, and in its metrics when somebody looks.
+
+        Counters have locks: four a frame take as long as it takes to encode it.
+        """
+        uncounted = self._traffic.get((peer, direction))
+        if uncounted is None:
+            uncounted = self._traffic[peer, direction] = [0, 0]
+        uncounted[0] += 1
+        uncounted[1] += size
+
+    def _count_traffic(self) -> None:
+        for (peer, direction), uncounted in list(self._traffic.items()):
+            frames, size = uncounted
+            self._of(self._frames, peer, direction).inc(frames)
+            self._of(self._bytes, peer, direction).inc(size)
+            uncounted[0] -= frames
+            uncounted[1] -= size
+
+    def _count_waits(self) -> None:
+        for peer, uncounted in self._waits.items():
+            series: Any = self._of(self._wait, peer)  # whose own way to count is one wait at a time
+            for bucket, waits in zip(series._buckets, uncounted[:-1], strict=True):  # noqa: SLF001
+                bucket.inc(waits)
+            series._sum.inc(uncounted[-1])  # noqa: SLF001
+            uncounted[:] = [0.0] * len(uncounted)
 
     def _of(self, metric: M, peer: int, *labels: str) -> M:
         """Return a series by its neighbour; one that was found before is not looked for again."""
@@ -262,6 +331,10 @@ class ObserverMetrics:
         self.silence = make.gauge(
             "silence_seconds",
             "How long no agent has reported, beyond the length of a round; 0 when the run is over.",
+        )
+        self.degraded = make.gauge(
+            "record_degraded",
+            "1 while the disk does not take the record of the run: it is full, or read-only; else 0.",
         )
         self.outside = make.counter("infeasible_plays_total", "Plays outside the feasible set.")
         self.rejected = make.counter(

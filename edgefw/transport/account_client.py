@@ -10,6 +10,7 @@ from edgefw.core.account import Entry, Kind
 from edgefw.errors import RunOverError
 from edgefw.transport.channel import GRPC
 from edgefw.transport.connection import Connection
+from edgefw.transport.credentials import OBSERVER
 from edgefw.transport.resending import ResendingStream
 from edgefw.v1 import observer_service_pb2 as pb
 from edgefw.v1.observer_service_pb2_grpc import ObserverServiceStub
@@ -38,7 +39,7 @@ class AccountClient(ResendingStream[Entry]):
     until_back = False
 
     def __init__(self, address: str, run_id: str, transport: Transport = GRPC) -> None:
-        connection = Connection("the observer", address, transport)
+        connection = Connection(OBSERVER, address, transport)
         hello = pb.AccountRequest(run_id=run_id)
         super().__init__(connection, lambda channel: ObserverServiceStub(channel).Account(), hello)
         self._full = self._unwanted = False

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import grpc
 
 from edgefw.errors import BrokerRefusalError, EdgefwError
 from edgefw.transport.channel import GRPC, LARGEST_PAYLOAD
-from edgefw.transport.connection import Connection, ending, first_message
+from edgefw.transport.connection import Connection, ending, first_message, while_open
+from edgefw.transport.credentials import service_name
+from edgefw.transport.race import end_all
 from edgefw.transport.submissions import Submissions
 from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1.broker_service_pb2_grpc import BrokerServiceStub
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
     from edgefw.transport.seam import Transport
 
@@ -43,6 +46,39 @@ class Waiting(Protocol):
         """Take note that some of it never will, though the answer to its submission did not say so."""
 
 
+class Receipt:
+    """What has come over one subscription, to be acknowledged over it, in the order in which it came."""
+
+    def __init__(self) -> None:
+        self._came: list[int] = []
+        self._done: list[int] = []
+        self._news = asyncio.Event()
+
+    def add(self, round_: int) -> None:
+        """Note that a feedback has come."""
+        self._came.append(round_)
+
+    def rounds(self) -> list[int]:
+        """Take out the rounds of all that has come."""
+        came, self._came = self._came, []
+        return came
+
+    def acknowledge(self, rounds: Sequence[int]) -> None:
+        """Let the broker know that it need not send these again."""
+        self._done += rounds
+        self._news.set()
+
+    async def write_all(self, call: Any) -> None:
+        """Write acknowledgements, as long as the stream stands."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            done, self._done = self._done, []
+            if done:
+                rounds = pb.Acknowledgement(rounds=done)
+                await call.write(pb.SubscribeRequest(acknowledgement=rounds))
+
+
 class BrokerClient:
     """One agent's calls to the broker; each is repeated until the broker answers.
 
@@ -61,9 +97,10 @@ class BrokerClient:
         self._agent, self._run_id, self._waiting = agent, run_id, waiting
         # gRPC gives all of them one connection; each can be renewed without ending the others' calls
         submitting, self._collecting, self._subscribing = (
-            Connection("the broker", address, transport) for _ in range(3)
+            Connection(service_name(None), address, transport) for _ in range(3)
         )
         self._submissions = Submissions(submitting, _refusal)
+        self._receipt = Receipt()
 
     async def close(self) -> None:
         """End the connection."""
@@ -96,20 +133,37 @@ class BrokerClient:
         refusal = partial(_refusal, f"collect round {round_}")
         return await self._collecting.insist("collect", refusal, once)
 
-    async def deliveries(self) -> AsyncIterator[Delivery]:
-        """Yield feedback as it comes due, for ever (wall clock); what was yielded is then acknowledged."""
+    async def deliveries(self, *, at_once: bool = True) -> AsyncIterator[Delivery]:
+        """Yield feedback as it comes due, for ever (wall clock).
+
+        What was yielded is then acknowledged: at once, or when whoever took it out of `receipt` says so.
+        """
         async for attempt in self._subscribing.attempts("subscribe", partial(_refusal, "subscribe")):
             async with attempt as channel, ending(BrokerServiceStub(channel).Subscribe()) as call:
                 begin = pb.Subscription(agent=self._agent, run_id=self._run_id, awaited=self._awaited())
                 await call.write(pb.SubscribeRequest(subscription=begin))
                 message = await first_message(call)
-                while message is not grpc.aio.EOF:
-                    if (came := self._delivery(message)) is not None:
-                        attempt.worked()
-                        yield came
-                        done = pb.Acknowledgement(rounds=[came.round])
-                        await call.write(pb.SubscribeRequest(acknowledgement=done))
-                    message = await call.read()
+                done = self._receipt = Receipt()
+                writing = asyncio.create_task(while_open(partial(done.write_all, call)))
+                try:
+                    while message is not grpc.aio.EOF:
+                        if (came := self._delivery(message)) is not None:
+                            attempt.worked()
+                            done.add(came.round)
+                            yield came
+                            if at_once:
+                                done.acknowledge(done.rounds())
+                        message = await call.read()
+                finally:
+                    await end_all([writing])
+
+    def receipt(self) -> Callable[[], None]:
+        """Return what acknowledges all that has been yielded by now.
+
+        That is true of the stream that it came over, and of no other: a broker that has been away sends it
+        once more, or something else has become of it.
+        """
+        return partial(self._receipt.acknowledge, self._receipt.rounds())
 
     def _awaited(self) -> Sequence[int]:
         return () if self._waiting is None else self._waiting.awaited

@@ -1,4 +1,4 @@
-"""gRPC as a network of services: one set of options for every channel and server, and where TLS will go.
+"""gRPC as a network of services: one set of options for every channel and server, and who may enter.
 
 A connection can die without a word: a cable is cut, a container gets another address. So both ends ask for a
 sign of life when they have heard nothing for a while, and end a connection that gives none.
@@ -12,12 +12,16 @@ import grpc
 from grpc_reflection.v1alpha import reflection
 
 from edgefw.errors import InputError
+from edgefw.http.guard import is_loopback
 from edgefw.http.listening import listen_tcp
+from edgefw.transport.credentials import NONE, TLS, TOKEN, TOKEN_FILE, Credentials
+from edgefw.transport.door import Door, Guarded, nobody_counts, with_token
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from edgefw.http.listening import Connected, Listening
+    from edgefw.transport.credentials import Tls
 
 LARGEST_MESSAGE = 16 * 1024 * 1024
 LARGEST_PAYLOAD = LARGEST_MESSAGE - 1024  # room for the envelope: what was accepted can be delivered
@@ -44,17 +48,39 @@ CHANNEL_OPTIONS: Sequence[tuple[str, int]] = (
     ("grpc.dns_min_time_between_resolutions_ms", 100),  # a service that was moved has another address
 )
 
+# What others may take up of a server. Who has no token makes no call, so its connections are soon at an end.
+BOUNDS: Sequence[tuple[str, int]] = (
+    ("grpc.max_allowed_incoming_connections", 512),  # each takes a file, of which a process has some 1,000
+    ("grpc.max_concurrent_streams", 256),  # of one connection
+    ("grpc.server_handshake_timeout_ms", 5_000),  # for whoever connects to say that it speaks HTTP/2, or TLS
+    ("grpc.max_connection_idle_ms", 30_000),  # without a call; a service connects again when it has one
+    ("grpc.max_metadata_size", 8 * 1024),
+)
+
 
 class GrpcTransport:
-    """Services reach each other by gRPC."""
+    """Services reach each other by gRPC; `credentials` are what they show to each other."""
 
-    def open_channel(self, address: str) -> grpc.aio.Channel:
-        """Return a channel to the service at host:port; its name is resolved when it is first used."""
-        return grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS)
+    def __init__(self, credentials: Credentials = NONE) -> None:
+        self._credentials = credentials
+        tls = credentials.tls  # one object for all channels: those to one address share a connection
+        self._tls = tls and grpc.ssl_channel_credentials(tls.authority, tls.key, tls.certificate)
 
-    def listener(self) -> GrpcListener:
-        """Return a server that does not listen yet."""
-        return GrpcListener()
+    def open_channel(self, address: str, service: str = "") -> grpc.aio.Channel:
+        """Return a channel to the service at host:port; its name is resolved when it is first used.
+
+        Under TLS it has to be the one that is called `service` in its certificate, wherever it is.
+        """
+        if self._tls is None:
+            channel = grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS)
+        else:
+            named = (*CHANNEL_OPTIONS, ("grpc.ssl_target_name_override", service or "nobody"))
+            channel = grpc.aio.secure_channel(address, self._tls, options=named)
+        return with_token(channel, self._credentials)
+
+    def listener(self, refused: Callable[[], None] = nobody_counts) -> GrpcListener:
+        """Return a server that does not listen yet; `refused` is called for each call that may not enter."""
+        return GrpcListener(Door(self._credentials, refused), self._credentials.tls)
 
     async def listen_http(self, connected: Connected, host: str, port: int) -> Listening:
         """Begin to listen for HTTP on a socket."""
@@ -64,8 +90,10 @@ class GrpcTransport:
 class GrpcListener:
     """A gRPC server, with reflection."""
 
-    def __init__(self) -> None:
-        self._server = grpc.aio.server(options=CHANNEL_OPTIONS)
+    def __init__(self, door: Door, tls: Tls | None) -> None:
+        self._door, self._tls = door, tls
+        guards = [Guarded(door)] if door.closed else []
+        self._server = grpc.aio.server(options=(*CHANNEL_OPTIONS, *BOUNDS), interceptors=guards)
         self.services: list[str] = []
 
     def add_generic_rpc_handlers(self, handlers: Any) -> None:
@@ -79,13 +107,25 @@ class GrpcListener:
 
     async def listen(self, address: str) -> int:
         """Begin to listen; return the port."""
+        if not (self._door.closed or self._tls or is_loopback(address.rpartition(":")[0])):
+            raise InputError(
+                f"the service would listen on {address}, where strangers can reach it: give it the run's "
+                f"token ({TOKEN} or {TOKEN_FILE}) or a certificate ({TLS}), or keep it on 127.0.0.1"
+            )
         reflection.enable_server_reflection((*self.services, reflection.SERVICE_NAME), self._server)
         try:
-            port: int = self._server.add_insecure_port(address)
+            port = self._add_port(address)
         except RuntimeError:
             raise InputError(f"cannot listen on {address}: the port is taken; end what uses it") from None
         await self._server.start()
         return port
+
+    def _add_port(self, address: str) -> int:
+        if self._tls is None:
+            return int(self._server.add_insecure_port(address))
+        own = [(self._tls.key, self._tls.certificate)]
+        asked = grpc.ssl_server_credentials(own, self._tls.authority, require_client_auth=True)
+        return int(self._server.add_secure_port(address, asked))
 
     async def stop(self, grace: float) -> None:
         """Take no more calls, let those under way end for a moment, then end them."""

@@ -19,23 +19,32 @@ if TYPE_CHECKING:
 
     from edgefw.problem.feasible.base import Real
 
-_FLOAT = np.dtype("<f4")
-_PLACE = np.dtype("<u4")
+FLOAT = np.dtype("<f4")
+PLACE = np.dtype("<u4")
 
 
 def encode_tensor(x: Real) -> tensor_pb2.Tensor:
     """Return a float32 array as a message."""
-    return tensor_pb2.Tensor(shape=x.shape, data=np.ascontiguousarray(x, dtype=_FLOAT).tobytes())
+    return tensor_pb2.Tensor(shape=x.shape, data=np.ascontiguousarray(x, dtype=FLOAT).tobytes())
 
 
 def encode_array(x: Real) -> tensor_pb2.Array:
     """Return a float32 array in the smaller form; sparse keeps every entry whose bits are not all zero."""
-    flat = np.ascontiguousarray(x, dtype=_FLOAT).reshape(-1)
-    places = np.flatnonzero(flat.view(_PLACE))
-    if 2 * len(places) >= len(flat):
+    flat = np.ascontiguousarray(x, dtype=FLOAT).reshape(-1)
+    places = sparse_places(flat)
+    if places is None:
         return tensor_pb2.Array(dense=encode_tensor(x))
-    index, value = places.astype(_PLACE).tobytes(), flat[places].tobytes()
+    index, value = places.astype(PLACE).tobytes(), flat[places].tobytes()
     return tensor_pb2.Array(sparse=tensor_pb2.SparseTensor(shape=x.shape, index=index, value=value))
+
+
+def sparse_places(flat: NDArray[np.float32]) -> NDArray[np.intp] | None:
+    """Return where the bits of a float32 array (size,) are not all zero; None where dense is no larger.
+
+    By way of booleans, for which numpy has a quicker search than for numbers: a third of the time.
+    """
+    places = (flat.view(PLACE) != 0).nonzero()[0]
+    return None if 2 * len(places) >= len(flat) else places
 
 
 def decode_tensor(message: tensor_pb2.Tensor, shape: Sequence[int]) -> NDArray[np.float32]:
@@ -56,14 +65,22 @@ def decode_array(message: tensor_pb2.Array, shape: Sequence[int]) -> NDArray[np.
 
 def _scatter(message: tensor_pb2.SparseTensor, shape: Sequence[int]) -> NDArray[np.float32]:
     _check_shape(message.shape, shape)
-    if len(message.index) % _PLACE.itemsize:
+    if len(message.index) % PLACE.itemsize:
         raise WireError("length", f"{len(message.index)} bytes of positions are not a whole number of uint32")
-    places, size = np.frombuffer(message.index, _PLACE), math.prod(shape)
-    values = _floats(message.value, len(places))
-    if len(places) and (places[-1] >= size or (places[1:] <= places[:-1]).any()):
+    places = np.frombuffer(message.index, PLACE).astype(np.intp)
+    return scattered(places, _floats(message.value, len(places)), shape)
+
+
+def scattered(
+    places: NDArray[np.intp], values: NDArray[np.float32], shape: Sequence[int]
+) -> NDArray[np.float32]:
+    """Return the array of `shape`: finite values at flat places, both (s,), the rest zero; read-only."""
+    size = math.prod(shape)
+    if len(places) and (places[-1] >= size or np.count_nonzero(places[1:] <= places[:-1])):
         raise WireError("position", f"positions are not ascending below {size}")
     flat = np.zeros(size, dtype=np.float32)
     flat[places] = values
+    flat.flags.writeable = False  # like all that is decoded: it may be read by many
     return flat.reshape(shape)
 
 
@@ -73,20 +90,20 @@ def _check_shape(found: Any, expected: Sequence[int]) -> None:
 
 
 def _floats(data: bytes, count: int) -> NDArray[np.float32]:
-    if len(data) != count * _FLOAT.itemsize:
-        raise WireError("length", f"{len(data)} bytes where {count} float32 take {count * _FLOAT.itemsize}")
-    values = np.frombuffer(data, _FLOAT)
-    if not np.isfinite(values).all():
+    if len(data) != count * FLOAT.itemsize:
+        raise WireError("length", f"{len(data)} bytes where {count} float32 take {count * FLOAT.itemsize}")
+    return finite(np.frombuffer(data, FLOAT))
+
+
+def finite(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return values (size,) if all are finite.
+
+    Their squares are added up first, in half the time: that is finite only if they are. Where it is not, it
+    may have been too large for its type.
+    """
+    if not math.isfinite(np.vdot(values, values)) and not np.isfinite(values).all():
         raise WireError("not_finite", "an array holds NaN or infinity")
     return values
-
-
-def encode_frame(frame: Frame) -> peer_service_pb2.Frame:
-    """Return a frame as a message: the iterate in its smaller form, an empty tracker left out."""
-    tracker = None if frame.tracker is None else encode_tensor(frame.tracker)
-    return peer_service_pb2.Frame(
-        round=frame.t, step=frame.k, iterate=encode_array(frame.iterate), tracker=tracker
-    )
 
 
 def decode_frame(message: peer_service_pb2.Frame, agent: int, shape: tuple[int, int]) -> Frame:

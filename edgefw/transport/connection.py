@@ -50,10 +50,11 @@ REFUSALS = frozenset(
 
 
 class Connection:
-    """A way to one service, `who` at `address` (host:port), that outlives its channels."""
+    """A way to one service (as its certificate calls it) at host:port, that outlives its channels."""
 
-    def __init__(self, who: str, address: str, transport: Transport = GRPC) -> None:
-        self.who, self.address, self._transport = who, address, transport
+    def __init__(self, service: str, address: str, transport: Transport = GRPC) -> None:
+        self._service, self.address, self._transport = service, address, transport
+        self.who = service.replace("-", " ") if service.startswith("agent-") else f"the {service}"
         self._channel: grpc.aio.Channel | None = None
 
     def attempts(self, what: str, refusal: Refusal) -> Attempts:
@@ -76,7 +77,7 @@ class Connection:
     def channel(self) -> grpc.aio.Channel:
         """Return the channel, a new one if there is none."""
         if self._channel is None:
-            self._channel = self._transport.open_channel(self.address)
+            self._channel = self._transport.open_channel(self.address, self._service)
         return self._channel
 
     async def close(self) -> None:

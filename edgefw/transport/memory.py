@@ -15,12 +15,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 from contextvars import copy_context
+from copy import copy
+from itertools import count
 from typing import TYPE_CHECKING, Any, Self
 
 import grpc
 from grpc.aio import AbortError
 
 from edgefw.errors import InputError
+from edgefw.transport.credentials import NONE
+from edgefw.transport.door import REFUSED, Door, nobody_counts, with_token
 from edgefw.transport.memory_call import Exchange, MemoryCall, MemoryContext
 from edgefw.transport.memory_http import MemoryHttp
 
@@ -28,23 +32,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from edgefw.http.listening import Connected, Listening
+    from edgefw.transport.credentials import Credentials
 
 
 class MemoryNetwork:
-    """Who listens where."""
+    """Who listens where, as one of its services sees it: `credentials` are what that service shows others."""
 
     def __init__(self) -> None:
         self.servers: dict[str, MemoryListener] = {}  # by address
         self.http = MemoryHttp()
-        self._next_port = 1
+        self.credentials = NONE
+        self._ports = count(1)
 
-    def open_channel(self, address: str) -> MemoryChannel:
-        """Return a channel to whoever listens at `address` when a call is made."""
-        return MemoryChannel(self, address)
+    def holding(self, credentials: Credentials) -> Self:
+        """Return the same network, as a service with these credentials sees it."""
+        seen = copy(self)
+        seen.credentials = credentials
+        return seen
 
-    def listener(self) -> MemoryListener:
-        """Return a server that does not listen yet."""
-        return MemoryListener(self)
+    def open_channel(self, address: str, service: str = "") -> Any:
+        """Return a channel to whoever listens at `address` when a call is made: nothing proves who it is."""
+        del service
+        return with_token(MemoryChannel(self, address), self.credentials)
+
+    def listener(self, refused: Callable[[], None] = nobody_counts) -> MemoryListener:
+        """Return a server that does not listen yet; `refused` is called for each call that may not enter."""
+        return MemoryListener(self, refused)
 
     async def listen_http(self, connected: Connected, host: str, port: int) -> Listening:
         """Begin to listen for HTTP."""
@@ -54,7 +67,7 @@ class MemoryNetwork:
         """Give an address to a server; port 0 asks for a free one. Return the address."""
         host, _, port = address.rpartition(":")
         if port == "0":
-            address, self._next_port = f"{host}:{self._next_port}", self._next_port + 1
+            address = f"{host}:{next(self._ports)}"
         if address in self.servers:
             raise InputError(f"cannot listen on {address}: the port is taken; end what uses it")
         self.servers[address] = server
@@ -97,8 +110,11 @@ class MemoryChannel:
     def _opener(
         self, method: str, encode: Any, decode: Any, *, one_request: bool
     ) -> Callable[..., MemoryCall]:
-        def opened(request: Any = None, *, timeout: float | None = None, **_: Any) -> MemoryCall:
+        def opened(
+            request: Any = None, *, timeout: float | None = None, metadata: Any = (), **_: Any
+        ) -> MemoryCall:
             exchange = self._begin(method)
+            exchange.metadata = metadata
             if one_request:
                 exchange.requests.put(encode(request))
                 exchange.requests.close()
@@ -127,8 +143,8 @@ class MemoryChannel:
 class MemoryListener:
     """Serves what generated code adds to it, under one address."""
 
-    def __init__(self, network: MemoryNetwork) -> None:
-        self._network = network
+    def __init__(self, network: MemoryNetwork, refused: Callable[[], None] = nobody_counts) -> None:
+        self._network, self._door = network, Door(network.credentials, refused)
         self.services: list[str] = []
         self._methods: dict[str, Any] = {}  # by full name: "/package.Service/Method"
         self._open: dict[Exchange, asyncio.Task[None]] = {}
@@ -161,7 +177,10 @@ class MemoryListener:
         await asyncio.gather(*(task for _, task in left), return_exceptions=True)
 
     def take(self, exchange: Exchange, method: str) -> None:
-        """Begin to serve a call."""
+        """Begin to serve a call, if it may enter."""
+        if not self._door.admits(exchange.metadata):
+            exchange.finish(REFUSED, self._door.turn_away("this process"))
+            return
         handler = self._methods.get(method)
         if handler is None:
             exchange.finish(grpc.StatusCode.UNIMPLEMENTED, "Method not found!")

@@ -18,7 +18,7 @@ import grpc
 from grpc.aio import EOF, AbortError, AioRpcError, InternalError, Metadata
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Generator
+    from collections.abc import AsyncIterator, Generator, Sequence
 
 ROOM = 65_536  # bytes on their way in one direction before a writer waits: HTTP/2's window
 CANCELLED = (grpc.StatusCode.CANCELLED, "Locally cancelled by application!")
@@ -26,6 +26,31 @@ CANCELLED = (grpc.StatusCode.CANCELLED, "Locally cancelled by application!")
 Status = tuple[grpc.StatusCode, str]
 Encode = Callable[[Any], bytes]
 Decode = Callable[[bytes], Any]
+Take = Callable[[Any], None]
+
+
+class Signal:
+    """Wakes all who wait for it now.
+
+    An `asyncio.Event` that is cleared before each wait does the same in twice the time, for every message.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def set(self) -> None:
+        """Wake all who wait."""
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            for each in waiting:
+                if not each.done():
+                    each.set_result(None)
+
+    async def wait(self) -> None:
+        """Wait until it is set the next time."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        await future
 
 
 class Pipe:
@@ -34,9 +59,10 @@ class Pipe:
     def __init__(self) -> None:
         self._messages: deque[bytes] = deque()
         self._size = 0
-        self._changed = asyncio.Event()
+        self._changed = Signal()  # something was written, read or closed
         self._closed = False  # nothing more will be written
         self._broken = False  # ... and nothing more will be read
+        self._take: Take | None = None  # who is handed what is written, at once
 
     async def write(self, message: bytes) -> bool:
         """Send a message; return False where the other end has gone."""
@@ -44,16 +70,24 @@ class Pipe:
             await self.has_room()
         return self.put(message)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether a writer has to wait."""
+        return self._size >= ROOM
+
     async def has_room(self) -> bool:
         """Wait until more may be sent; return False where the other end has gone."""
         while self._size >= ROOM and not self._broken:
-            await self._news()
+            await self._changed.wait()
         return not self._broken
 
     def put(self, message: bytes) -> bool:
         """Send a message without waiting for room."""
         if self._closed:
             return False
+        if self._take is not None:
+            self._take(message)
+            return True
         self._messages.append(message)
         self._size += len(message)
         self._changed.set()
@@ -62,13 +96,41 @@ class Pipe:
     async def read(self) -> bytes | None:
         """Return the next message, None at the end."""
         while not self._messages and not self._closed:
-            await self._news()
+            await self._changed.wait()
         if not self._messages:
             return None
         message = self._messages.popleft()
         self._size -= len(message)
         self._changed.set()
         return message
+
+    async def each(self, take: Take) -> None:
+        """Hand every message to `take`, until the end; raise what it raises.
+
+        Whoever only takes messages in is handed them by the writer. That spares a future, a turn of the loop
+        and a task's step for each, which take longer than most messages.
+        """
+        failures: list[Exception] = []
+
+        def taken(message: bytes) -> None:
+            try:
+                take(message)
+            except Exception as error:  # noqa: BLE001 - not the writer's: it is raised below, where it belongs
+                self._take = None
+                failures.append(error)
+                self._changed.set()
+
+        while not failures:
+            while self._messages and (message := await self.read()) is not None:
+                take(message)
+            if self._closed:
+                return
+            self._take = taken
+            try:
+                await self._changed.wait()
+            finally:
+                self._take = None
+        raise failures[0]
 
     def close(self) -> None:
         """End the writing; what was written can still be read."""
@@ -80,16 +142,12 @@ class Pipe:
         self._closed = self._broken = True
         self._changed.set()
 
-    async def _news(self) -> None:
-        """Wait until something was written, read or closed."""
-        self._changed.clear()
-        await self._changed.wait()
-
 
 class Exchange:
     """What the two ends of one call share."""
 
     def __init__(self) -> None:
+        self.metadata: Sequence[tuple[str, str]] = ()  # what the caller says of itself
         self.requests, self.responses = Pipe(), Pipe()
         self.begun = asyncio.Event()  # a server has the call, or there is none
         self.ended: asyncio.Future[Status] = asyncio.get_running_loop().create_future()
@@ -138,6 +196,16 @@ class MemoryCall:
             await self._raise_for_status()
             raise asyncio.InvalidStateError("RPC already finished.")
 
+    def try_write(self, message: Any) -> bool:
+        """Send a message if that can be done without waiting; say whether it was.
+
+        gRPC's calls have no such thing. It spares those who have one message at a time a task and a future.
+        """
+        exchange = self._exchange
+        if exchange.ended.done() or not exchange.begun.is_set() or exchange.requests.is_full:
+            return False
+        return exchange.requests.put(self._encode(message))
+
     async def done_writing(self) -> None:
         """Say that there will be no more messages."""
         self._exchange.requests.close()
@@ -153,6 +221,16 @@ class MemoryCall:
             await self._raise_for_status()
             return EOF
         return self._decode(message)
+
+    async def each(self, take: Take) -> None:
+        """Hand every message that is left to `take` in the moment it comes; gRPC has no such thing."""
+        decode = self._decode
+        try:
+            await self._exchange.responses.each(lambda message: take(decode(message)))
+        except asyncio.CancelledError:
+            self.cancel()
+            raise
+        await self._raise_for_status()
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         """Yield the messages that are left."""
@@ -217,6 +295,16 @@ class MemoryContext:
         if not await self._exchange.responses.write(self._encode(message)):
             raise InternalError("the other end of this call has gone")
 
+    def try_write(self, message: Any) -> bool:
+        """Send a message if that can be done without waiting; say whether it was."""
+        responses = self._exchange.responses
+        return not responses.is_full and responses.put(self._encode(message))
+
+    async def each(self, take: Take) -> None:
+        """Hand every message that is left to `take` in the moment in which it comes."""
+        decode = self._decode
+        await self._exchange.requests.each(lambda message: take(decode(message)))
+
     async def requests(self) -> AsyncIterator[Any]:
         """Yield the messages that are left."""
         while (message := await self.read()) is not EOF:
@@ -226,6 +314,10 @@ class MemoryContext:
         """End the call with a status."""
         self._exchange.finish(code, details)
         raise AbortError("Locally aborted.")
+
+    def auth_context(self) -> dict[str, list[bytes]]:
+        """Return what is proved of the other end: nothing, it is in this process."""
+        return {}
 
     def set_code(self, code: grpc.StatusCode) -> None:
         """Set the status that the call ends with when its method returns."""

@@ -4,8 +4,10 @@ Theory of operation. The exchanges (t, k) of a run are numbered in order: positi
 sends its frame of a position to all neighbours, and goes on to the next position when it has theirs. So
 neighbours are at most one position apart, and a link holds two frames each way at most:
 
-- sent: the last two. The neighbour may still need the older one, if it was lost with a stream.
-- the inbox: what came and was not yet taken, at most the position that is needed and the one after it.
+- sent: the last two. The neighbour may still need the older one, if it was lost with a stream. Where agents
+  come back after a kill, more of them (`Reach.back`): one that does goes back to a checkpoint.
+- the inbox: what came and was not yet taken, at most the position that is needed and the one after it; while
+  this side catches up, all that the neighbour still holds.
 
 A `PeerLink` outlives its streams. When one breaks, the side with the lower id dials again. Both say Hello and
 the first position that they have not got, and each sends what it holds from there. An example, K = 3:
@@ -13,6 +15,10 @@ the first position that they have not got, and each sends what it holds from the
     agent 0 has (1,2) of agent 1        Hello, I need (1,3) ->
                                         <- Hello, I need (1,2)        agent 1 has (1,1) of agent 0
     sends (1,2) again, then (1,3)                                     sends (1,3)
+
+An agent that comes back from a checkpoint needs frames from there on, and sends nothing below the position
+that its neighbour names: that has it already. Asked for frames from before its own checkpoint, of which it
+has none, it says so to `Reach.behind`: it has to go back further itself.
 
 An edge has one stream. A newer one takes the place of an older one, which then ends in both directions: its
 other end hears of it and dials again. A Hello that does not fit what this side knows changes nothing.
@@ -22,7 +28,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -30,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from edgefw.errors import WireError
-from edgefw.transport.codec import decode_frame
+from edgefw.transport.frames import WireFrame, received
 from edgefw.transport.race import converse, race
 from edgefw.v1 import peer_service_pb2 as pb
 
@@ -53,15 +58,29 @@ class Identity:
     shape: tuple[int, int]
 
 
+@dataclass(frozen=True)
+class Reach:
+    """How far back an agent can serve its neighbours.
+
+    It begins with round `start` + 1. A neighbour that was killed goes back by `back` frames at most. `behind`
+    is told the round that a neighbour begins with who needs frames from before those that are held.
+    """
+
+    start: int = 0
+    back: int = 0
+    behind: Callable[[int], None] | None = None
+
+
 class PeerLink:
     """One agent's end of the edge to `peer`."""
 
-    def __init__(self, me: Identity, peer: int, metrics: AgentMetrics) -> None:
+    def __init__(self, me: Identity, peer: int, metrics: AgentMetrics, reach: Reach | None = None) -> None:
         self.peer = peer
-        self._me, self._metrics = me, metrics
-        self._sent: deque[tuple[int, Any]] = deque(maxlen=2)  # (position, message)
-        self._inbox: dict[int, Frame] = {}
-        self._needed = 0  # the first position not yet taken out of the inbox
+        self._me, self._metrics, self._reach = me, metrics, reach or Reach()
+        self._first = self._next = self._needed = self._reach.start * me.K  # held: from _first to _next
+        self._sent: dict[int, WireFrame] = {}  # by position
+        self._inbox: dict[int, Frame] = {}  # from _needed on: the first position not yet taken out of it
+        self._ahead = 0  # the position at which the neighbour stands, as far as it has said
         self._came: Callable[[Frame], None] | None = None  # who expects the frame of that position
         self._stream: PeerStream | None = None
         self._largest = 8 * math.prod(me.shape) + 1024  # two dense arrays, and room for the rest
@@ -84,11 +103,15 @@ class PeerLink:
             resume_step=k,
         )
 
-    def send(self, frame: pb.Frame) -> None:
+    def send(self, frame: WireFrame) -> None:
         """Hand over a frame to be sent, now or when the stream stands again."""
-        self._sent.append((self._position(frame.round, frame.step), frame))
+        position = self._position(frame.t, frame.k)
+        self._sent[position], self._next = frame, position + 1
+        if self._next - self._first > 2 + self._reach.back:
+            del self._sent[self._first]
+            self._first += 1
         if self._stream is not None:
-            self._stream.wake()
+            self._stream.send(position, frame)
 
     def expect(self, t: int, k: int, came: Callable[[Frame], None]) -> None:
         """Hand the neighbour's frame (t, k) to `came`: now if it is there, else as soon as it is."""
@@ -135,41 +158,48 @@ class PeerLink:
     def _resume(self, hello: pb.Hello) -> int:
         """Return the position from which the neighbour needs frames.
 
-        It has all frames but those that are held here, and it has sent what came: for that it needed ours.
+        It has sent what came, for that it needed ours; and it has frames of its own up to that position, so
+        as many may come before it gets one. Either of the two may have been killed since, and have gone back.
         """
         t, k = hello.resume_round, hello.resume_step
-        first = max(self._sent[0][0] if self._sent else 0, self._missing - 1)
-        last = self._sent[-1][0] + 1 if self._sent else 0
-        if t < 1 or not 1 <= k <= self._me.K or not first <= self._position(t, k) <= last:
+        position, back = self._position(t, k), self._reach.back
+        first, last = max(self._first, self._missing - 1 - back), self._next + back
+        if t < 1 or not 1 <= k <= self._me.K or not first <= position <= last:
             can = f"from {self._exchange(first)} to {self._exchange(last)}"
+            if t >= 1 and position < self._first and self._reach.behind is not None:
+                self._reach.behind(t)
             raise WireError(
                 "resume", f"agent {self.peer} needs frames from {(t, k)} on, which cannot be: {can}"
             )
-        return self._position(t, k)
+        self._ahead = position
+        return position
 
-    def held(self, cursor: int) -> list[tuple[int, Any]]:
+    def held(self, cursor: int) -> list[tuple[int, WireFrame]]:
         """Return the frames that are held from a position on, by position."""
-        return [(position, message) for position, message in self._sent if position >= cursor]
+        return [(each, self._sent[each]) for each in range(max(cursor, self._first), self._next)]
 
     def count_sent(self, size: int) -> None:
         """Count a frame that has been sent."""
         self.sent_bytes += size
         self._metrics.frame(self.peer, "sent", size)
 
-    def take(self, message: pb.Frame) -> None:
+    def take(self, data: bytes) -> None:
         """Check a frame and put it where `receive` finds it."""
-        if (size := message.ByteSize()) > self._largest:
-            raise WireError("oversize", f"agent {self.peer} sent a frame of {size} bytes")
-        position, missing = self._position(message.round, message.step), self._missing
-        steps = 1 <= message.step <= self._me.K
-        if not steps or position != missing or position > self._needed + 1:
+        came = received(data)
+        if came.size > self._largest:
+            raise WireError("oversize", f"agent {self.peer} sent a frame of {came.size} bytes")
+        position, missing = (came.t - 1) * self._me.K + came.k - 1, self._missing
+        if (
+            not 1 <= came.k <= self._me.K
+            or position != missing
+            or position > max(self._needed + 1, self._ahead)
+        ):
             raise WireError(
                 "unexpected",
-                f"agent {self.peer} sent (t, k) = {(message.round, message.step)}, "
-                f"expected {self._exchange(missing)}",
+                f"agent {self.peer} sent (t, k) = {(came.t, came.k)}, expected {self._exchange(missing)}",
             )
-        self._inbox[position] = decode_frame(message, self.peer, self._me.shape)
-        self._metrics.frame(self.peer, "received", size)
+        self._inbox[position] = came.decode(self.peer, self._me.shape)
+        self._metrics.frame(self.peer, "received", came.size)
         self._hand_over()
 
     @property
@@ -192,47 +222,65 @@ class PeerStream:
     """One stream of a link, from both Hellos to its end."""
 
     def __init__(self, link: PeerLink, start: int) -> None:
-        self._link, self._start = link, start
+        self._link, self._cursor = link, start  # the first position that the neighbour has not been sent
         self._news, self._over = asyncio.Event(), asyncio.Event()
         self._replaced = False
+        self._try_write: Callable[[WireFrame], bool] | None = None  # where messages can be sent at once
 
-    def wake(self) -> None:
-        """Tell that there is a frame to send."""
-        self._news.set()
+    def send(self, position: int, frame: WireFrame) -> None:
+        """Send a frame: at once where that is possible, else it is written when its turn comes."""
+        if self._try_write is not None and position == self._cursor and self._try_write(frame):
+            self._count(position, frame)
+        elif position >= self._cursor:  # else the neighbour has it, from an earlier life of this agent
+            self._news.set()
 
     def end(self, *, replaced: bool = False) -> None:
         """End both halves: nothing more is read or written, but for a write that is under way."""
         self._replaced = self._replaced or replaced
         self._over.set()
         self._news.set()
+        self._try_write = None
 
-    async def run(self, stream: Any, wrap: Callable[..., Any]) -> None:
+    def _count(self, position: int, frame: WireFrame) -> None:
+        self._cursor = position + 1
+        self._link.count_sent(frame.size)
+
+    async def run(self, stream: Any) -> None:
         """Read and write until one of the two ends, or a newer stream takes this one's place.
 
-        `stream` is a client's call or a server's context; `wrap` makes a message of a frame.
+        `stream` is a client's call or a server's context.
         """
         reading = race(self._read_all(stream), self._end())
-        await converse(reading, self._write_all(stream, wrap), hang_up=self.end)
+        await converse(reading, self._write_all(stream), hang_up=self.end)
         if self._replaced:
             raise WireError("replaced", f"agent {self._link.peer} has opened another stream")
 
     async def _end(self) -> None:
         await self._over.wait()
 
-    async def _write_all(self, stream: Any, wrap: Callable[..., Any]) -> None:
-        cursor = self._start
+    async def _write_all(self, stream: Any) -> None:
         while not self._over.is_set():
             self._news.clear()
-            for position, message in self._link.held(cursor):
+            self._try_write = None  # one after the other: what is held goes first
+            for position, frame in self._link.held(self._cursor):
                 if self._over.is_set():
                     return
-                await stream.write(wrap(frame=message))
-                cursor = position + 1
-                self._link.count_sent(message.ByteSize())
+                await stream.write(frame)
+                self._count(position, frame)
+            if not self._news.is_set():
+                self._try_write = getattr(stream, "try_write", None)
             await self._news.wait()
 
     async def _read_all(self, stream: Any) -> None:
+        if (each := getattr(stream, "each", None)) is not None:  # messages come without being waited for
+            await each(self._take)
+            return
         while (message := await stream.read()) is not grpc.aio.EOF and not self._over.is_set():
-            if message.WhichOneof("content") != "frame":
-                raise WireError("content", f"agent {self._link.peer} sent no frame after its Hello")
-            self._link.take(message.frame)
+            self._take(message)
+
+    def _take(self, message: Any) -> None:
+        if self._over.is_set():
+            return
+        if not isinstance(message, bytes):
+            raise WireError("content", f"agent {self._link.peer} sent no frame after its Hello")
+        self._link.take(message)

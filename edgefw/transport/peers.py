@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -10,10 +11,12 @@ import grpc
 from edgefw.errors import WireError
 from edgefw.transport.channel import GRPC
 from edgefw.transport.connection import FIRST_MESSAGE, Attempts, Connection, ending, first_message
+from edgefw.transport.credentials import service_name
+from edgefw.transport.frames import read_message, write_message
 from edgefw.transport.peer_link import PROTOCOL_VERSION, Identity, PeerLink
 from edgefw.transport.refusals import PEERS, refusing
 from edgefw.v1 import peer_service_pb2 as pb
-from edgefw.v1.peer_service_pb2_grpc import PeerServiceServicer, PeerServiceStub
+from edgefw.v1.peer_service_pb2_grpc import PeerServiceServicer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,10 +26,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+SERVICE, METHOD = "edgefw.v1.PeerService", "Exchange"
+
 
 def check_hello(me: Identity, message: Any, peers: Mapping[int, PeerLink]) -> pb.Hello:
     """Return a neighbour's Hello. Who is no neighbour, or is in another run, is told both sides' values."""
-    if message is grpc.aio.EOF or message.WhichOneof("content") != "hello":
+    if message is grpc.aio.EOF or isinstance(message, bytes) or message.WhichOneof("content") != "hello":
         raise WireError("hello", "the first message of a stream has to be a Hello")
     hello: pb.Hello = message.hello
     if hello.protocol_version != PROTOCOL_VERSION:
@@ -51,10 +56,11 @@ class PeerServicer(PeerServiceServicer):
         """Serve one neighbour's stream; what cannot be used ends it with a status that says why."""
         async with refusing(context, PEERS, self._refused) as caller:
             hello = await self._hello(context)
-            caller.agent, link = hello.agent, self._links[hello.agent]
+            caller.speaks_as(hello.agent)
+            link = self._links[hello.agent]
             with link.open(hello) as stream:
                 await context.write(pb.ExchangeResponse(hello=link.hello()))
-                await stream.run(context, pb.ExchangeResponse)
+                await stream.run(context)
 
     async def _hello(self, context: Any) -> pb.Hello:
         try:
@@ -69,13 +75,28 @@ class PeerServicer(PeerServiceServicer):
             self._metrics.rejected(peer, error.reason)
 
 
+def add_peer_servicer(servicer: PeerServicer, server: Any) -> None:
+    """Do what the generated function does, but leave frames as they are: see `frames`."""
+    read = partial(read_message, pb.ExchangeRequest.FromString)
+    handler = grpc.stream_stream_rpc_method_handler(servicer.Exchange, read, write_message)
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {METHOD: handler}),))
+    server.add_registered_method_handlers(SERVICE, {METHOD: handler})
+
+
+def _open(channel: grpc.aio.Channel) -> Any:
+    """Call the method as the generated stub does, but leave frames as they are."""
+    read = partial(read_message, pb.ExchangeResponse.FromString)
+    opener: Any = channel.stream_stream
+    return opener(f"/{SERVICE}/{METHOD}", write_message, read, _registered_method=True)()
+
+
 async def keep_dialling(
     me: Identity, link: PeerLink, address: str, metrics: AgentMetrics, transport: Transport = GRPC
 ) -> None:
     """Keep a stream to a neighbour with a higher id, for as long as the agent lives: the side that dials."""
-    async with Connection(f"agent {link.peer}", address, transport) as connection:
+    async with Connection(service_name(link.peer), address, transport) as connection:
         async for attempt in connection.attempts("exchange frames", _no_refusal):
-            async with attempt as channel, ending(PeerServiceStub(channel).Exchange()) as call:
+            async with attempt as channel, ending(_open(channel)) as call:
                 try:
                     await _exchange(me, link, call, attempt)
                 except WireError as error:
@@ -89,7 +110,7 @@ async def _exchange(me: Identity, link: PeerLink, call: Any, attempt: Attempts) 
     hello = check_hello(me, await first_message(call), {link.peer: link})
     with link.open(hello) as stream:
         attempt.worked()
-        await stream.run(call, pb.ExchangeRequest)
+        await stream.run(call)
     log.info("agent %d ended its stream", link.peer)
 
 

@@ -90,8 +90,11 @@ class ResendingStream(ABC, Generic[M]):
     def _done_up_to(self, key: int) -> None:
         """Let go of all messages up to a key."""
         while self._kept and next(iter(self._kept)) <= key:
-            self._kept.popitem(last=False)
+            self._let_go(self._kept.popitem(last=False)[1])
         self._review()
+
+    def _let_go(self, message: M) -> None:
+        """Take note that a message is kept no more."""
 
     def _review(self) -> None:
         """See anew whether there is something to write, and something to wait for."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from grpc.aio import Channel
 
     from edgefw.http.listening import Connected, Listening
@@ -35,11 +37,11 @@ class RpcListener(Protocol):
 class Transport(Protocol):
     """A network."""
 
-    def open_channel(self, address: str) -> Channel:
-        """Return a channel to the service at host:port."""
+    def open_channel(self, address: str, service: str = ...) -> Channel:
+        """Return a channel to the service at host:port, which has to be `service` where that is proved."""
 
-    def listener(self) -> RpcListener:
-        """Return a server that does not listen yet."""
+    def listener(self, refused: Callable[[], None] = ...) -> RpcListener:
+        """Return a server that does not listen yet; `refused` is called for each call that may not enter."""
 
     async def listen_http(self, connected: Connected, host: str, port: int) -> Listening:
         """Begin to listen for HTTP, which services speak beside their calls."""

@@ -11,6 +11,7 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from edgefw.transport.channel import GRPC
+from edgefw.transport.door import nobody_counts
 
 if TYPE_CHECKING:
     from edgefw.transport.seam import Transport
@@ -24,8 +25,9 @@ AddServicer = Callable[[Any], None]
 class RpcServer:
     """Serves some services; not ready until it is told so."""
 
-    def __init__(self, transport: Transport = GRPC) -> None:
-        self._server = transport.listener()
+    def __init__(self, transport: Transport = GRPC, refused: Callable[[], None] = nobody_counts) -> None:
+        """Serve whoever may enter; `refused` is called for each call that may not."""
+        self._server = transport.listener(refused)
         self._health = health.aio.HealthServicer()
         self._names: tuple[str, ...] = ()
 
@@ -52,9 +54,9 @@ class RpcServer:
             await self._health.set(name, status)
 
 
-async def until_serving(address: str, transport: Transport = GRPC) -> None:
-    """Return when the server at `address` says that it is ready. The caller sets the deadline."""
-    async with transport.open_channel(address) as channel:
+async def until_serving(address: str, transport: Transport = GRPC, service: str = "") -> None:
+    """Return when the service at `address` says that it is ready. The caller sets the deadline."""
+    async with transport.open_channel(address, service) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         while True:
             with suppress(grpc.aio.AioRpcError):  # the server went away again: it may come back

@@ -34,16 +34,18 @@ ACCOUNT_KIND_DROPPED: AccountKind
 ACCOUNT_KIND_LOST: AccountKind
 
 class JoinRequest(_message.Message):
-    __slots__ = ("agent", "address", "metrics_port", "admin")
+    __slots__ = ("agent", "address", "metrics_port", "admin", "remembered")
     AGENT_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     METRICS_PORT_FIELD_NUMBER: _ClassVar[int]
     ADMIN_FIELD_NUMBER: _ClassVar[int]
+    REMEMBERED_FIELD_NUMBER: _ClassVar[int]
     agent: int
     address: str
     metrics_port: int
     admin: str
-    def __init__(self, agent: _Optional[int] = ..., address: _Optional[str] = ..., metrics_port: _Optional[int] = ..., admin: _Optional[str] = ...) -> None: ...
+    remembered: str
+    def __init__(self, agent: _Optional[int] = ..., address: _Optional[str] = ..., metrics_port: _Optional[int] = ..., admin: _Optional[str] = ..., remembered: _Optional[str] = ...) -> None: ...
 
 class JoinResponse(_message.Message):
     __slots__ = ("joined", "samples")

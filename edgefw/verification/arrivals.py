@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from edgefw.core.account import Kind
+from edgefw.core.account import UNANSWERED, Kind
 from edgefw.errors import RecordError
-from edgefw.services.agent.service import UNANSWERED
 from edgefw.verification.broker import SECOND, BrokerAgain
 from edgefw.verification.outstanding import check_outstanding
 
@@ -88,13 +87,32 @@ def _open_at_the_end(recorded: Recorded) -> int:
 
 def _check_equal(broker: BrokerAgain, rows: Sequence[PlayRow]) -> None:
     """Refuse, under the rounds clock, an F_{t-1} that is not what the plan gives."""
+    came = {(row.agent, s): row.round - 1 for row in rows for s in row.arrivals}
+    planned: dict[Key, list[int]] = {}
+    for (agent, t), rounds in broker.arrivals.items():
+        for s in rounds:
+            planned.setdefault((agent, s), []).append(t)
+    last = max((row.round - 1 for row in rows), default=0)
     for row in rows:
         expected = broker.arrivals.get((row.agent, row.round - 1), ())
-        if row.arrivals != expected:
+        others = [(row.agent, s) for s in {*row.arrivals} ^ {*expected}]
+        if not all(_may_differ(broker, key, came.get(key), planned.get(key, []), last) for key in others):
             raise RecordError(
                 f"round {row.round}, agent {row.agent}: the arrivals are {list(row.arrivals)}, "
                 f"by the plan they are {list(expected)}"
             )
+
+
+def _may_differ(broker: BrokerAgain, key: Key, came: int | None, planned: Sequence[int], last: int) -> bool:
+    """Whether a feedback may have come with a round, or not at all, where the plan in force is not known.
+
+    A broker that was killed, and had not told that its plan was changed, may have given it out with any round
+    that it was asked for then. What it did not, the next one gives by its own plan: see `planned`.
+    """
+    unseen = broker.untold.collections
+    if came is not None:
+        return (key[0], came) in unseen or came in planned or broker.asked_again(key, came)
+    return all((key[0], t) in unseen for t in planned if t <= last)
 
 
 def _check_order(broker: BrokerAgain, rows: Sequence[PlayRow], end: int) -> None:
@@ -145,9 +163,9 @@ def _check_not_early(broker: BrokerAgain, row: PlayRow, s: int, end: int) -> Non
     place = f"round {row.round}, agent {row.agent}: the feedback of round {s}"
     if _may_have_come_before(broker, key):
         return
-    if key in broker.dropped:
+    if key in broker.dropped and key not in broker.unsure:
         raise RecordError(f"{place} was used, and was dropped")
-    moments = (each.get(key) for each in (broker.withdrawn, broker.lost, broker.released))
+    moments = (each.get(key) for each in (broker.withdrawn, broker.lost, broker.unsure, broker.released))
     known = min((moment for moment in moments if moment is not None), default=None)
     if known is None:
         raise RecordError(f"{place} was used, and was never released")

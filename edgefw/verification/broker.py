@@ -11,19 +11,19 @@ import math
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
-from edgefw.core.account import Entry, Kind
+from edgefw.core.account import UNANSWERED, Entry, Kind
 from edgefw.delays.hold import RoundsHold, WallHold, make_hold
 from edgefw.delays.limits import Capacity
 from edgefw.delays.plan import plan_from_json
 from edgefw.errors import DataError, RecordError, WireError
 from edgefw.scenario.plan import scenario_plan
-from edgefw.services.agent.service import UNANSWERED
 from edgefw.verification.untold import Untold
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from edgefw.delays.hold import Taken
+    from edgefw.delays.link import Held
     from edgefw.delays.plan import Plan
     from edgefw.scenario.model import Scenario
 
@@ -44,10 +44,11 @@ class BrokerAgain:
         self._zero, self._end = account[0].moment, account[-1].moment
         self._first = scenario_plan(scenario)
         self._plans = {entry.version: self._read_plan(entry) for entry in account if entry.kind is Kind.PLAN}
-        self.untold = Untold(account)
+        self.untold = Untold(account, self._first.version)
         self._told = [e.moment for e in account if e.kind is Kind.ACCEPTED and e.due is not None]
         self._patience = IN_A_TURN * len(self._first.rules.links)
         self._last_taken = {(e.agent, e.round): e.moment for e in account if e.kind is Kind.ACCEPTED}
+        self._asked_for = {(e.agent, e.round): e.moment for e in account if e.kind is Kind.COLLECTED}
         self.hold = make_hold(self._first, _NO_LIMITS)
         self.accepted: dict[Key, Entry] = {}
         self._begun = False  # a broker has just begun, and its plan follows
@@ -56,13 +57,16 @@ class BrokerAgain:
         self.withdrawn: dict[Key, int] = {}  # when a copy was released first that then could not be kept
         self.acknowledged: dict[Key, int] = {}
         self.lost: dict[Key, int] = {}  # when each was due that a killed broker may have released unseen
+        self.unsure: dict[Key, int] = {}  # from when on one may have released each, by a plan nobody knows
         self.dropped: dict[
             Key, int
         ] = {}  # by the plan, with the play after which its agent knew at the latest,
         self._said_dropped: set[Key] = set()  # and by the account
         self._refused: set[Key] = set()  # dropped as they were accepted: that is on disk with them
-        self._revived: set[Key] = set()  # dropped later by a broker that was killed: the next may not know
+        # Dropped later by a broker that was killed: the next, which began then, may not know.
+        self.revived: dict[Key, int] = {}
         self.arrivals: dict[Key, tuple[int, ...]] = {}  # F_t by agent and t (rounds clock)
+        self._in_doubt: list[Held] = []  # given out with a round that was asked for under an unknown plan
         self._ripe: dict[Key, int] = {}  # due, and to be released next
         self._newest = 0  # the latest due time of what has been released
         self._asked: dict[int, int] = {}  # when a link was last asked what is due on it
@@ -97,11 +101,21 @@ class BrokerAgain:
                 self.lost |= self._ripe
                 self._ripe = {}
                 self._begun = True
-                self._revived |= self.dropped.keys() - self._refused
+                if span.before != span.after:
+                    self._doubt(span.told)
+                self.revived |= dict.fromkeys(self.dropped.keys() - self._refused, entry.moment)
                 for key in [key for key in self.accepted if self._last_taken[key] > entry.moment]:
                     self._withdraw(key, entry.moment)  # it was not yet on disk: it will be accepted again
-                self._forget_start(entry.moment)
+                self._collect_unseen(entry.moment)
+                self._hold_again()
+                self._restart(entry)
                 self._redue_all(entry.moment)
+
+    def _doubt(self, told: int) -> None:
+        """Note what may have been released since a moment, under plans of which the last alone is known."""
+        for key, entry in self.accepted.items():
+            if key not in self.released:
+                self.unsure.setdefault(key, max(told, entry.moment))
 
     def _take_plan(self, entry: Entry) -> None:
         current, plan = self.hold.plan.version, self._plans[entry.version]
@@ -164,7 +178,8 @@ class BrokerAgain:
     def _take_released(self, entry: Entry) -> None:
         key = entry.agent, entry.round
         self._ripe |= self._due_by(entry.moment)
-        if key in self.lost or key in self._revived or self._released_again(key, entry.moment):
+        again = self._released_again(key, entry.moment) or self._released_unseen(key, entry)
+        if key in self.lost or key in self.revived or again:
             self.dropped.pop(key, None)
             self.released.setdefault(key, entry.moment)
             return
@@ -179,9 +194,14 @@ class BrokerAgain:
         """Whether a feedback was released before a restart too: it had not been acknowledged by then."""
         return key in self.released and self.untold.restarted(self.released[key], moment)
 
+    def _released_unseen(self, key: Key, entry: Entry) -> bool:
+        """Whether a killed broker may have released it by a plan nobody knows: the next does so at once."""
+        begun, due = self.begun_before(entry.moment), entry.due
+        return key in self.unsure and begun is not None and due is not None and due <= begun
+
     def _take_acknowledged(self, entry: Entry) -> None:
         key = entry.agent, entry.round
-        if key not in self.released and key not in self.lost:
+        if not (key in self.released or key in self.lost or key in self.unsure):
             self._acknowledge_withdrawn(key)
         before = self.acknowledged.setdefault(key, entry.moment)
         again = key in self.withdrawn or self.untold.restarted(before, entry.moment)
@@ -222,6 +242,8 @@ class BrokerAgain:
         """Go over to the plan that a feedback was accepted under, which a killed broker may not have told."""
         if entry.version == self.hold.plan.version:
             return
+        if self._is_over(entry):  # then the journal may not know its plan any more
+            return
         if entry.version not in self._plans or not self.untold.covers(entry.moment):
             raise RecordError(
                 f"{_name((entry.agent, entry.round))} was accepted under plan {entry.version}, "
@@ -235,9 +257,9 @@ class BrokerAgain:
             known = self.accepted.get((agent, s - 1))
             if known is None or not self.untold.between(known.moment, moment):
                 raise RecordError(f"round {s}, agent {agent}: the round before had not been asked for")
-            self._collect(agent, s - 1)
+            self._guess(agent, s - 1)
 
-    def _collect(self, agent: int, t: int) -> None:
+    def _collect(self, agent: int, t: int) -> list[Held]:
         if not isinstance(self.hold, RoundsHold):
             raise RecordError("rounds are collected under the rounds clock only")
         try:
@@ -245,17 +267,50 @@ class BrokerAgain:
         except WireError as error:
             raise RecordError(f"the broker's account cannot be: {error}") from None
         self.arrivals[agent, t] = tuple(sorted(held.round for held in arrived.deliveries))
+        return list(arrived.deliveries)
+
+    def _guess(self, agent: int, t: int) -> None:
+        """Collect a round that nobody told of; where the plan is not known, what comes with it is a guess."""
+        given = self._collect(agent, t)
+        if (agent, t) in self.untold.collections:
+            self._in_doubt += given
+
+    def _hold_again(self) -> None:
+        """Hold what may not have been given out unseen: then it comes by the plan of the broker that goes on.
+
+        So it is among the arrivals of two rounds, and either is believed.
+        """
+        doubted, self._in_doubt = self._in_doubt, []
+        for held in doubted:
+            if isinstance(self.hold, RoundsHold) and (held.agent, held.round) in self.accepted:
+                self.hold.hold_again(held)
+
+    def _collect_unseen(self, begun: int) -> None:
+        """Collect what a killed broker was asked for: it never is again, and the next rounds are."""
+        if not isinstance(self.hold, RoundsHold):
+            return
+        for link in self.hold.links:
+            t = self.hold.collected[link.agent] + 1
+            if t <= link.floor and self._asked_for.get((link.agent, t), 0) < begun:
+                self._guess(link.agent, t)
 
     def _withdraw(self, key: Key, moment: int) -> None:
         if self.accepted.pop(key, None) is None:
             raise RecordError(f"{_name(key)} is said to be withdrawn, it was not there")
         self._drop(key[0], self.hold.withdraw(*key, self._at(moment)))
         self.dropped.pop(key, None)
+        self._said_dropped.discard(key)
 
     def _forget_start(self, moment: int) -> None:
         """Let the run start anew where nothing was on disk yet: all that was accepted is accepted again."""
         if all(self._last_taken[key] >= moment for key in self.accepted):
             self.hold.start = None
+
+    def _restart(self, entry: Entry) -> None:
+        """Take over when the run started, as the broker that goes on knows it; earlier ones did not say."""
+        self._forget_start(entry.moment)
+        if entry.due is not None:
+            self.hold.start = self._at(entry.due)
 
     def _redue_all(self, moment: int) -> None:
         for link in self.hold.links:
@@ -284,12 +339,12 @@ class BrokerAgain:
     def _none_left_behind(self) -> None:
         """Refuse that something is still there which was due earlier than what was released."""
         for key, due in self._ripe.items():
-            if due + SLACK < self._newest:
+            if due + SLACK < self._newest and key not in self.unsure:
                 raise RecordError(f"{_name(key)} was due before others that were released, and was not")
 
     def _nothing_forgotten(self) -> None:
         """Refuse that something was due long before the end and not released, or dropped and not told."""
-        if forgotten := self._due_by(self._end - LATEST):
+        if forgotten := self._due_by(self._end - LATEST).keys() - self.unsure.keys():
             raise RecordError(f"{_name(min(forgotten))} was due and never released")
         self._none_overdue(self._due_by(self._end) | self._ripe, self._end)
         if not self.untold.spans and (untold := self.dropped.keys() - self._said_dropped):
@@ -301,6 +356,8 @@ class BrokerAgain:
         Whatever is accepted wakes the releaser, which then has its turn: see IN_A_TURN.
         """
         for key, moment in due.items():
+            if key in self.unsure:
+                continue
             since = max(moment, self._asked.get(key[0], 0))
             if bisect_left(self._told, end) - bisect_right(self._told, since) > self._patience:
                 raise RecordError(f"{_name(key)} was due and never released")
@@ -317,9 +374,18 @@ class BrokerAgain:
         if not same:
             raise RecordError(f"{_name(key)} is said to be due at {said}, by the plan it is {expected}")
 
+    def asked_again(self, key: Key, t: int) -> bool:
+        """Whether what a killed broker had dropped may have come with round t, from one that did not know."""
+        revived = self.revived.get(key)
+        return revived is not None and self._asked_for.get((key[0], t), self._end) > revived
+
     def begun_before(self, moment: int) -> int | None:
         """Return when the broker was last started again before a moment; None if it never was."""
         return max((span.begun for span in self.untold.spans if span.begun < moment), default=None)
+
+    def _is_over(self, entry: Entry) -> bool:
+        """Whether an acceptance is told from a journal that has no payload any more: all is done with it."""
+        return self.recalled(entry) and entry.hash is None
 
     def recalled(self, entry: Entry) -> bool:
         """Whether it is told from a journal: the broker that accepted it had no time to say so.

@@ -8,6 +8,10 @@ then, and at last that it has BEGUN:
                        the span that is excused
 
 Outside such spans nothing may be missing.
+
+Where the plan was changed in a span, it is not known which plan was in force when: the journal knows those
+under which feedback was accepted that it still held, and the last one. What was held then may have been given
+out under any of them.
 """
 
 from __future__ import annotations
@@ -17,21 +21,28 @@ from typing import TYPE_CHECKING, NamedTuple
 from edgefw.core.account import Entry, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
 
 class Span(NamedTuple):
-    """From the last that a killed broker told to the beginning of the next."""
+    """From the last that a killed broker told to the beginning of the next.
+
+    With the versions of the plan that were in force at its ends.
+    """
 
     told: int
     begun: int
+    before: int
+    after: int
 
 
 class Untold:
-    """All spans of an account in which entries may be missing."""
+    """All spans of an account in which entries may be missing; `first` is the version of the run's plan."""
 
-    def __init__(self, account: Sequence[Entry]) -> None:
-        self.spans = tuple(_spans(account))
+    def __init__(self, account: Sequence[Entry], first: int = 1) -> None:
+        self.spans = tuple(_spans(account, first))
+        self.collections = frozenset(_collections(account, self.spans))
+        """Agents and rounds that may have been asked for unseen, under which plan is not known."""
 
     def covers(self, moment: int) -> bool:
         """Whether what happened at a moment may not have been told."""
@@ -50,13 +61,35 @@ class Untold:
         return any(after < span.begun < before for span in self.spans)
 
 
-def _spans(account: Sequence[Entry]) -> Iterable[Span]:
-    told = 0  # a killed broker may have told nothing at all
+def _spans(account: Sequence[Entry], first: int) -> Iterator[Span]:
+    told, version = 0, first  # a killed broker may have told nothing at all
     for entry in account:
         if entry.kind is Kind.BEGUN and entry is not account[0]:
-            yield Span(told, entry.moment)
+            yield Span(told, entry.moment, version, entry.version)
         if not _recalled(entry):
-            told = entry.moment
+            told, version = entry.moment, entry.version
+
+
+def _collections(account: Sequence[Entry], spans: Sequence[Span]) -> Iterator[tuple[int, int]]:
+    """Yield what may have been asked for in a span, or in several, in which the plan was changed.
+
+    An agent asks for a round when that is accepted, and before it submits the next.
+    """
+    accepted, asked = _moments(account, Kind.ACCEPTED), _moments(account, Kind.COLLECTED)
+    for (agent, t), since in accepted.items():
+        until = asked.get((agent, t)) or accepted.get((agent, t + 1), account[-1].moment)
+        crossed = [span for span in spans if since < span.begun and span.told < until]
+        if crossed and crossed[0].before != crossed[-1].after:
+            yield agent, t
+
+
+def _moments(account: Sequence[Entry], kind: Kind) -> dict[tuple[int, int], int]:
+    """Return when each round of each agent is first said to be accepted, or asked for."""
+    found: dict[tuple[int, int], int] = {}
+    for entry in account:
+        if entry.kind is kind:
+            found.setdefault((entry.agent, entry.round), entry.moment)
+    return found
 
 
 def _recalled(entry: Entry) -> bool:

@@ -30,7 +30,8 @@ def emulate(scenario: Scenario, out: Path | None, view: type[View]) -> Emulated:
     SIGINT and SIGTERM end it, with a summary of what was played; a second one ends it at once.
     """
     check_emulable(scenario)
-    folder, loop = prepared(scenario, out), VirtualLoop()
+    # The setup is kept while the run lasts: the services find its data, and need not make them again.
+    (folder, _setup), loop = prepared(scenario, out), VirtualLoop()
     places = memory_places(scenario.network.agents)
     together = Together(folder, places, virtual_machine(loop))
     shown = view(board_of(scenario), places, together.network.http.connect)

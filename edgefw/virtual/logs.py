@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from time import gmtime, strftime
 from typing import IO, TYPE_CHECKING
 
+from edgefw.telemetry.logs import OneLine
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
@@ -24,6 +26,7 @@ class _ByService(logging.Handler):
 
     def __init__(self, folder: Path, now: Callable[[], float]) -> None:
         super().__init__(logging.INFO)
+        self.setFormatter(OneLine())
         self._folder, self._now = folder, now
         self._files: dict[str, IO[str]] = {}
 

@@ -2,8 +2,10 @@
 
 Theory of operation. Asyncio's own loop asks its selector to wait until the next timer is due. This one's
 selector does not wait: it moves the clock there. The clock counts whole nanoseconds, so that a moment written
-to disk and read again is the same moment. Nothing else of asyncio is touched: timers, tasks and futures are
-what they are everywhere, and run in the order in which they became ready.
+to disk and read again is the same moment. Timers that are due at the same moment go off in the order in which
+they were set, which asyncio leaves open: whoever looks from outside sets timers too, and would change it.
+Nothing else of asyncio is touched: tasks and futures are what they are everywhere, and run in the order in
+which they became ready.
 
 Libraries that do this (looptime, simloop) were looked at: one counts in steps and is made for test functions,
 the other has its own idea of ready tasks. What is needed is the half page below.
@@ -12,13 +14,16 @@ the other has its own idea of ready tasks. What is needed is the half page below
 from __future__ import annotations
 
 import asyncio
+import heapq
 import selectors
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from edgefw.errors import EdgefwError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from contextvars import Context
 
 T = TypeVar("T")
 SECOND = 10**9  # nanoseconds
@@ -29,6 +34,20 @@ class StandstillError(EdgefwError):
     """Everybody waits for somebody, and no timer is set: nothing will ever happen again."""
 
 
+class _Timer(asyncio.TimerHandle):
+    """A timer that knows how many were set before it."""
+
+    __slots__ = ("number",)
+
+    number: int
+
+    def __lt__(self, other: object) -> bool:
+        """Say whether it goes off before another one, set by the same loop."""
+        assert isinstance(other, _Timer)  # noqa: S101 - the loop sets no others
+        mine, its = self.when(), other.when()
+        return mine < its or (mine == its and self.number < other.number)
+
+
 class VirtualLoop(asyncio.SelectorEventLoop):
     """For code that waits for time and for tasks alone; what waits for sockets or threads is left behind.
 
@@ -36,13 +55,24 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     """
 
     def __init__(self, turned: Callable[[], None] = lambda: None) -> None:
-        self._now = START
+        self._now, self._seconds = START, START / SECOND
         self.turned = turned
+        self._numbers = count()
         super().__init__(_Jump(self))
 
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Any, *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Set a timer, as asyncio does; but one of ours."""
+        timer = _Timer(when, callback, args, self, context)
+        timer.number = next(self._numbers)
+        heapq.heappush(self._scheduled, timer)  # type: ignore[attr-defined]  # asyncio's own
+        timer._scheduled = True  # type: ignore[attr-defined]  # noqa: SLF001
+        return timer
+
     def time(self) -> float:
-        """Return the seconds of the virtual clock."""
-        return self._now / SECOND
+        """Return the seconds of the virtual clock, which are asked for far more often than they change."""
+        return self._seconds
 
     def time_ns(self) -> int:
         """Return the nanoseconds of the virtual clock."""
@@ -51,6 +81,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def jump(self, seconds: float) -> None:
         """Let time pass: to the nanosecond nearest to that moment, at which asyncio takes a timer for due."""
         self._now = max(self._now, round((self.time() + seconds) * SECOND))
+        self._seconds = self._now / SECOND
 
 
 class _Jump(selectors.DefaultSelector):
@@ -60,7 +91,9 @@ class _Jump(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         self._loop.turned()
-        events = super().select(0)  # somebody in another thread may have called
+        if timeout == 0:  # there is work: who calls from another thread has put more of it there already
+            return []
+        events = super().select(0)  # empties the pipe by which others wake loops that sleep
         if not events:
             if timeout is None:
                 raise StandstillError(f"nothing will ever happen again: {_waiting(self._loop)}")

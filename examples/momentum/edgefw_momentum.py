@@ -12,7 +12,7 @@ from edgefw.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from edgefw.core.algorithm import Parts
+    from edgefw.core.algorithm import Parts, State
 
 
 class Momentum:
@@ -28,9 +28,8 @@ class Momentum:
 
     def start_sweep(self, t: int, arrivals: Sequence[Feedback]) -> Frame:
         """Take the feedback that arrived since the last round; tell the neighbours the last play."""
-        self._v = self._beta * self._v
-        for feedback in in_order(arrivals):  # by round: the order of arrival does not matter
-            self._v = self._v + feedback.gradient(0)  # at the play, the one point that it asks for
+        late = sum(feedback.gradient(0) for feedback in in_order(arrivals))  # at the plays, by round
+        self._v = self._beta * self._v + late
         self.applied += len(arrivals)
         self._sent = Frame(self.agent, t, 1, self._x, None)
         return self._sent
@@ -41,3 +40,11 @@ class Momentum:
         mixed = mix(self._weights, {j: frame.iterate for j, frame in {**frames, self.agent: sent}.items()})
         self._x, self._sent = self._feasible.project(mixed - self._rate * self._v), None
         return Play(sent.t, self._x, [self._x])
+
+    def save(self) -> State:
+        """Return what it has learned: with it, an agent that is killed goes on in another process."""
+        return {"x": self._x, "v": self._v, "applied": np.array(self.applied)}
+
+    def load(self, state: State) -> None:
+        """Go on from what another one has saved."""
+        self._x, self._v, self.applied = state["x"], state["v"], int(state["applied"])

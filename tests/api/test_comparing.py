@@ -27,6 +27,8 @@ SMALL: dict[str, Any] = {
     "network.agents": 3,
     "data.source": "synthetic",
     "data.samples": 200,
+    "data.features": 20,
+    "data.classes": 4,
     "algorithm.horizon": 8,
     "delays": [{"type": "rounds", "agents": [1], "rounds": 4}],
 }

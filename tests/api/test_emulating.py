@@ -26,6 +26,8 @@ SMALL = {
     "network.agents": 3,
     "data.source": "synthetic",
     "data.samples": 300,
+    "data.features": 20,
+    "data.classes": 4,
     "algorithm.horizon": 8,
     "delays": [{"type": "rounds", "agents": [1], "rounds": 3}],
 }

@@ -25,6 +25,7 @@ FIELDS = {
     "data.source": "synthetic",
     "data.samples": 300,
     "data.features": 10,
+    "data.classes": 4,
     "clock": "rounds",
     "pace": "asap",
     "delays": [{"type": "rounds", "agents": [1], "rounds": 3}],

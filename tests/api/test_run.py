@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def run() -> edgefw.Run:
-    fields = {"data.source": "synthetic", "data.samples": 300, "algorithm.stop_after": 6}
+    fields = {
+        "data.source": "synthetic",
+        "data.samples": 300,
+        "data.features": 20,
+        "data.classes": 4,
+        "algorithm.stop_after": 6,
+    }
     return edgefw.simulate(edgefw.scenario("default", fields))
 
 
@@ -41,7 +47,13 @@ def test_a_frame_has_a_row_for_every_round_and_agent(run: edgefw.Run) -> None:
 
 
 def test_a_frame_of_a_run_without_regret_says_so() -> None:
-    fields = {"data.source": "synthetic", "data.samples": 300, "algorithm.stop_after": 3}
+    fields = {
+        "data.source": "synthetic",
+        "data.samples": 300,
+        "data.features": 20,
+        "data.classes": 4,
+        "algorithm.stop_after": 3,
+    }
     frame = edgefw.simulate(edgefw.scenario("default", fields), regret=False).to_frame()
     assert frame["regret"].isna().all()
 

@@ -18,6 +18,8 @@ FIELDS = {
     "network.agents": 3,
     "data.source": "synthetic",
     "data.samples": 300,
+    "data.features": 20,
+    "data.classes": 4,
     "algorithm.horizon": 8,
     "delays": [{"type": "rounds", "agents": [1], "rounds": 3, "jitter": 1}, {"type": "drop", "agents": [2]}],
 }

@@ -22,6 +22,7 @@ WRONG = {
     "Escapes": ("Every play and every query is in the set", "is not in the set l1_per_class"),
     "Deaf": ("Feedback moves its plays", "the play of agent 0 is the same in every round"),
     "Forgetful": ("`applied` counts every feedback", "applied is [0, 0, 0, 0]"),
+    "Amnesiac": ("What `save` gives and a new one loads", "and of one that was loaded differ by"),
     "Moody": ("Two runs of one seed play the same", "two runs differ by"),
     "Hasty": ("Feedback that arrives in one round may come in any order", "differ by"),
     "Writes": ("What it is given is not written to", "it writes to a frame or a feedback"),

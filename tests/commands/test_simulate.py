@@ -19,7 +19,18 @@ from edgefw.experiments import runner
 from edgefw.records import DATABASE, SCENARIO, SUMMARY, RunFolder
 from edgefw.scenario.load import load
 
-SMALL = ("--set", "data.source=synthetic", "--set", "data.samples=400", "--set", "algorithm.stop_after=6")
+SMALL = (
+    "--set",
+    "data.source=synthetic",
+    "--set",
+    "data.samples=400",
+    "--set",
+    "data.features=20",
+    "--set",
+    "data.classes=4",
+    "--set",
+    "algorithm.stop_after=6",
+)
 PROMISED = {  # by the documentation of summary.json
     "total_loss",
     "network_regret",

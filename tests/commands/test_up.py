@@ -21,6 +21,7 @@ from waiting import PATIENCE, until
 from edgefw.local.emulation import delay_hint
 from edgefw.local.ports import Places
 from edgefw.records import AgentSummary, Summary
+from edgefw.scenario.load import load
 from edgefw.services.config import Place
 
 STAND_IN = Path(__file__).parents[1] / "support" / "stand_in.py"
@@ -56,7 +57,7 @@ import sys
 from edgefw import cli
 from edgefw.local import emulation
 from edgefw.local.processes import Processes
-from edgefw.local.supervisor import Command
+from edgefw.local.child import Command
 
 TRAITS = {traits!r}
 
@@ -90,6 +91,8 @@ class Up:
             "network.agents=2",
             "data.source=synthetic",
             "data.samples=40",
+            "data.features=20",
+            "data.classes=4",
             "delays=[]",
             "algorithm.stop_after=5",
         )
@@ -200,6 +203,7 @@ def test_an_interrupted_run_stops_in_order_and_has_its_summary(up: Up, number: s
     assert up.names("down")[2:] == ["broker", "observer"]
     assert json.loads((up.path / "run" / "summary.json").read_text())["total_loss"] == 12.34
     assert "12.34" in up.out()
+    assert f"edgefw report {up.path / 'run'}" in up.out()  # it can still be had
     assert up.err().endswith("edgefw: interrupted\n")
 
 
@@ -292,10 +296,24 @@ def test_a_scenario_that_cannot_be_emulated_makes_no_folder(up: Up) -> None:
     assert not (up.path / "run").exists()
 
 
-def test_a_run_beside_another_says_the_whole_command_that_reaches_it() -> None:
+def hint(admin: int, **fields: object) -> str:
     place = Place("127.0.0.1", 1, 2)
-    assert "edgefw delay set 3 750ms, or http://127.0.0.1:7070/docs" in delay_hint(
-        Places(place, place, (), 7070)
-    )
-    beside = delay_hint(Places(place, place, (), 40123))
-    assert "edgefw delay set 3 750ms --admin 127.0.0.1:40123, or" in beside
+    return delay_hint(load("default", {"delays": [], **fields}), Places(place, place, (), admin))
+
+
+def test_a_run_beside_another_says_the_whole_command_that_reaches_it() -> None:
+    assert "edgefw delay set 3 750ms, or http://127.0.0.1:7070/docs" in hint(7070)
+    assert "edgefw delay set 3 750ms --admin 127.0.0.1:40123, or" in hint(40123)
+
+
+def test_the_command_that_changes_delays_is_one_that_the_run_takes() -> None:
+    assert "edgefw delay set 1 750ms, or" in hint(7070, **{"network.agents": 2, "network.topology": "line"})
+    assert "edgefw delay set 3 20, or" in hint(7070, clock="rounds", pace="asap")
+
+
+def test_it_loads_what_it_is_not_asked_for_later() -> None:
+    """Or every run would begin half a second later: services for virtual time, and reports for the end."""
+    heavy = ("edgefw.virtual", "edgefw.reports", "edgefw.services.agent", "edgefw.services.broker")
+    program = f"import edgefw.commands.up, sys; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import tiny
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from edgefw.checks.algorithm import CHECKS, Subject
+from edgefw.checks.algorithm import CHECKS, Subject, it_goes_on_in_another_process
 from edgefw.core.agent import ALGORITHMS, make_agent
 from edgefw.core.algorithm import record_of
 from edgefw.core.de2mfw import De2mfw
@@ -26,6 +28,26 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_it_passes_what_is_asked_of_every_algorithm(name: str, check: Callable[[Subject, int], None]) -> None:
     check(Subject(name, {}), 5)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@given(seed=st.integers(0, 2**31))
+@settings(max_examples=5, deadline=None)
+def test_what_is_saved_and_loaded_after_any_round_goes_on_bit_for_bit(name: str, seed: int) -> None:
+    assert ALGORITHMS[name].savable
+    it_goes_on_in_another_process(Subject(name, {}), seed)
+
+
+def test_an_algorithm_can_be_saved_and_loaded_or_neither() -> None:
+    class Half(De2mfw):
+        load = None  # type: ignore[assignment]
+
+    class Neither(Half):
+        save = None  # type: ignore[assignment]
+
+    with pytest.raises(InputError, match="algorithm 'half': Half has no method load: write it"):
+        record_of("half", Half)
+    assert not record_of("neither", Neither).savable
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -70,7 +70,7 @@ def frank_wolfe(objective: Objective, feasible: FeasibleSet, steps: int = 150) -
 
 def random_points(feasible: FeasibleSet) -> list[Point]:
     random = np.random.default_rng(9)
-    far = random.normal(size=(200, *feasible.shape)) * random.choice([0.1, 1, 10], size=(200, 1, 1))
+    far = random.normal(size=(60, *feasible.shape)) * random.choice([0.1, 1, 10], size=(60, 1, 1))
     return [*feasible.project(far), *feasible.lmo(far), feasible.start(), feasible.uniform_start()]
 
 

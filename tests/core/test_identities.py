@@ -30,7 +30,7 @@ class Spy:
     """An oracle that remembers: d_{t,k} in `fed` (sweep t+1 feeds it before its query), v_{t,k} in `told`."""
 
     def __init__(self, oracle: Oracle, shape: tuple[int, int]) -> None:
-        self.oracle, self.shape = oracle, shape
+        self.oracle, self.shape, self.leader = oracle, shape, oracle.leader
         self.fed: dict[tuple[int, int], Real] = {}
         self.told: dict[tuple[int, int], Real] = {}
         self._last: dict[int, Real] = {}
@@ -121,7 +121,7 @@ class Constant:
     """An oracle that always answers the same point and learns nothing."""
 
     def __init__(self, point: Real) -> None:
-        self.point = point
+        self.point = self.leader = point
 
     def answer(self, t: int, k: int) -> Vertex:
         del t, k

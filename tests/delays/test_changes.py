@@ -9,7 +9,7 @@ import pytest
 from edgefw.delays import edits
 from edgefw.delays.body import read_fault
 from edgefw.delays.changes import difference
-from edgefw.delays.plan import Moment
+from edgefw.delays.entry import Moment
 from edgefw.scenario.load import load
 from edgefw.scenario.plan import scenario_plan
 

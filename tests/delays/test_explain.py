@@ -17,6 +17,7 @@ MISTAKES = [
     ("netwrok: {}", "netwrok: unknown field: did you mean 'network'?"),
     ("network: {agent: 3}", "network.agent: unknown field: did you mean 'agents'?"),
     ("agents: 3", "agents: unknown field: did you mean 'network.agents'?"),
+    ("rounds: 3", "rounds: unknown field; allowed: name, seed, network,"),  # also the name of a fault type
     ("delays: [{type: latency, latencey: 1s}]", "delays.0.latencey: unknown field: did you mean 'latency'?"),
     (
         "delays: [{type: drop, agents: {drw: 3}}]",

@@ -221,7 +221,8 @@ def test_a_drop_that_acts_on_what_is_pending_takes_it_for_good() -> None:
     assert put_in_force(hold, reset(hold.plan), 2.0) == []
     assert (hold.pending, hold.bytes, hold.links[0].pending, hold.links[0].lost) == (0, 0, 0, 2)
     assert hold.release(99.0) == []
-    assert hold.submit(0, 1, payload(0, 1), 1.0, 3.0) == Taken(0.0, dropped=True, new=False)
+    again = hold.submit(0, 1, payload(0, 1), 1.0, 3.0)  # is answered as before: it was not refused
+    assert again == Taken(math.inf, dropped=False, new=False)
 
 
 def test_until_the_end_comes_with_the_last_round() -> None:
@@ -253,3 +254,35 @@ def test_changes_of_other_links_leave_one_set_of_faults_on_a_link() -> None:
     assert len(hold.links[0].by_faults()) == 1
     hold.redue(0, 1.0)
     assert dues(hold) == dict.fromkeys(range(1, ROUNDS), 3600.0)
+
+
+@pytest.mark.parametrize(("asked", "then"), [(2, {1, 2, 3}), (3, {1, 2, 4})])
+def test_what_was_given_out_can_be_held_again_and_comes_with_the_next_round(
+    asked: int, then: set[int]
+) -> None:
+    hold = by_rounds()
+    for s in range(1, 5):
+        put(hold, s)
+    given_out = hold.collect(0, 2).deliveries
+    hold.collect(0, asked)  # a later round acknowledges what came with the one before
+    for held in given_out:
+        hold.hold_again(held)
+    assert list(hold.links[0].held) == [1, 2, 3, 4]
+    assert hold.bytes == sum(len(payload(0, s)) for s in range(1, 5))
+    hold.redue(0, 0.0)
+    assert {held.round for held in hold.collect(0, asked + 1).deliveries} == then
+    assert hold.pending == 3 - asked
+
+
+def test_who_catches_up_gives_nothing_out_in_a_blackout_that_has_begun() -> None:
+    hold = by_rounds({"type": "blackout", "at": 4, "duration": 2})
+    for s in (1, 2, 3):
+        put(hold, s)
+    assert hold.catch_up(0, 3, 0.0) == []  # its agent has asked for round 3, as another broker knew
+    assert hold.catch_up(0, 4, 0.0) == []  # nobody can have: it was not submitted
+    assert hold.collected == [3]
+    came = {}
+    for t in (4, 5, 6):
+        put(hold, t)
+        came[t] = [held.round for held in hold.collect(0, t).deliveries]
+    assert came == {4: [], 5: [], 6: [1, 2, 3, 4, 5, 6]}

@@ -24,7 +24,8 @@ from edgefw.delays.body import read_fault
 from edgefw.errors import ExistsError, UnknownError, WireError
 
 if TYPE_CHECKING:
-    from edgefw.delays.plan import Moment, Plan
+    from edgefw.delays.entry import Moment
+    from edgefw.delays.plan import Plan
 
 AGENTS, ROUNDS = 2, 9
 TIGHT, WIDE = (6, 9), (ROUNDS, AGENTS * ROUNDS)  # limits: on a link, in all
@@ -114,7 +115,7 @@ class Changes(RuleBasedStateMachine):
     def submit_next(self, agent: int, count: int, ticks: int) -> None:
         self.time_passes(ticks)
         for _ in range(count):
-            s = max((s for i, s in self.known.feedback if i == agent), default=0) + 1
+            s = self.known.last(agent) + 1
             if s <= ROUNDS:
                 self.known.submit(agent, s, _payload(agent, s))
 

@@ -16,12 +16,12 @@ from work import steps
 
 from edgefw.delays.blackout import Blackout
 from edgefw.delays.dues import Messages, round_dues, wall_dues
-from edgefw.delays.entry import PlanEntry
+from edgefw.delays.entry import Moment, PlanEntry
 from edgefw.delays.fault import Rules
 from edgefw.delays.latency import Latency
 from edgefw.delays.link_id import feedback_links
 from edgefw.delays.on_link import ALWAYS
-from edgefw.delays.plan import Moment, Plan, plan_from_json, plan_to_json
+from edgefw.delays.plan import Plan, plan_from_json, plan_to_json
 from edgefw.delays.registry import AnyFault
 from edgefw.errors import DataError, InputError
 

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.alone, pytest.mark.slow, pytest.mark.in_order]  # it measures who is late, and when
+pytestmark = [pytest.mark.alone, pytest.mark.slow, pytest.mark.in_order]  # its containers fill the machine
 
 AGENTS = 8
-SLOW = {"name": "slow", "type": "latency", "attributes": {"latency": "800ms"}}
+SLOW = {"name": "slow", "type": "latency", "attributes": {"latency": "3s"}}  # many rounds, also of slow ones
 DELAY, DEPTH = "edgefw_agent_feedback_delay_rounds", 'edgefw_broker_queue_depth{state="pending"}'
 ASKED = "edgefw_broker_requested_delay_seconds"
 MISSING = "edgefw_agent_oldest_feedback_age_rounds"
@@ -103,11 +103,11 @@ def test_a_delay_shows_on_its_agent_alone_and_goes_again(run: Project) -> None:
     delays, depths, asked = (run.values(f"avg_over_time({what}[3s])") for what in (DELAY, DEPTH, ASKED))
     run.admin("DELETE", "/links/3/faults/slow")
     gone = until(lambda: run.values(DELAY)["3"] == 1 and run.values(DEPTH)["3"] == 0, "agent 3 is back")
-    print(f"800 ms show after {shown:.1f} s, and are gone after {gone:.1f} s")  # noqa: T201
+    print(f"3 s show after {shown:.1f} s, and are gone after {gone:.1f} s")  # noqa: T201
     late = delays.pop("3")
     assert late >= 3
     assert depths.pop("3") >= 2
-    assert asked.pop("3") == pytest.approx(0.8)
+    assert asked.pop("3") == pytest.approx(3)
     assert len(delays) == len(depths) == len(asked) == AGENTS - 1
     assert set(asked.values()) == {0}, "others are asked to be late"
     assert max(delays.values()) < late - 1, "others are late"  # a busy machine makes everybody a little late
@@ -165,7 +165,7 @@ def test_trouble_that_makes_no_sense_is_refused(run: Project) -> None:
 def test_a_broker_that_is_killed_loses_nothing(run: Project) -> None:
     run.admin("POST", "/links/5/faults", {"name": "late", "type": "latency", "attributes": {"latency": "3s"}})
     until(lambda: run.values(DEPTH)["5"] >= 8, "feedback is held")
-    run.edgefw("chaos", "kill", "broker")
+    run.edgefw("chaos", "down", "broker")
     assert run.containers()["broker"]["State"]["ExitCode"] == 137
     stood = _least_round(run)
     run.edgefw("chaos", "resume", "broker")
@@ -307,15 +307,21 @@ def test_nothing_of_the_old_journal_is_left(again: Ended) -> None:
     assert link["accepted"] < 1000
 
 
-@pytest.mark.parametrize("who", ["agent-2", "observer"])
-def test_a_service_that_has_lost_the_run_starts_it_anew_for_all(
-    again: Ended, who: str, tmp_path: Path
-) -> None:
+def test_an_observer_that_is_killed_goes_on_with_its_run(again: Ended) -> None:
+    project = again.project
+    until(lambda: _scored(project) >= 12, "it plays")
+    before, scored = _runs(project), _scored(project)
+    project.edgefw("chaos", "kill", "observer")
+    until(lambda: _scored(project) > scored + 12, "it records what comes after")
+    assert _runs(project) == before
+    assert "going on with the run" in project.compose("logs", "--since", "120s", "observer")
+
+
+def test_an_agent_that_has_lost_the_run_starts_it_anew_for_all(again: Ended, tmp_path: Path) -> None:
     project = again.project
     until(lambda: _scored(project) >= 12, "it plays")
     before = _runs(project)
-    project.edgefw("chaos", "kill", who)
-    project.edgefw("chaos", "resume", who)
+    project.edgefw("chaos", "kill", "agent-2")
     until(lambda: 3 <= _scored(project) < 12, "everyone plays from the beginning")
     (new,) = set(_runs(project)) - set(before)
     rows = RunFolder(project.collect(tmp_path, new)).rows()

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.newcomer
 @pytest.mark.timeout(300)  # one of the examples is a network of processes
 @pytest.mark.parametrize("page", ["README.md", "docs/api.md"])
 def test_the_examples_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

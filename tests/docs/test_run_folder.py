@@ -16,7 +16,18 @@ from edgefw.records import DATABASE, SUMMARY, RunFolder
 
 pytestmark = pytest.mark.xdist_group("run folder")  # so that its runs are made once
 PAGE = (Path(__file__).parents[2] / "docs" / "run-folder.md").read_text(encoding="utf-8")
-SMALL = ["--set", "algorithm.stop_after=5", "--set", "data.source=synthetic", "--set", "data.samples=400"]
+SMALL = [
+    "--set",
+    "algorithm.stop_after=5",
+    "--set",
+    "data.source=synthetic",
+    "--set",
+    "data.samples=400",
+    "--set",
+    "data.features=20",
+    "--set",
+    "data.classes=4",
+]
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ AGENTS, ROUNDS = 3, 120  # so many that there is time to trouble them
 SCENARIO: dict[str, Any] = {
     "name": "joined",
     "network": {"agents": AGENTS, "topology": "complete"},
-    "data": {"source": "synthetic", "samples": 200},
+    "data": {"source": "synthetic", "samples": 200, "features": 20, "classes": 4},
     "clock": "wall",
     "pace": "50ms",
     "algorithm": {"horizon": 200, "stop_after": ROUNDS, "sub_iterations": 3},
@@ -147,6 +147,7 @@ def verified(path: Path) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.thorough  # in one process: tests/services/observer/test_joining.py
 def test_services_that_start_in_any_order_find_each_other_and_go_on_after_trouble(joined: Joined) -> None:
     """An agent that stands still is named and the run goes on with it; so it does with a killed broker."""
     for name in ("agent-1", "broker", "agent-0", "observer", "agent-2"):
@@ -175,6 +176,7 @@ def test_who_waits_to_join_answers_that_it_is_not_ready(joined: Joined, name: st
     assert joined.ask(name, "/healthz") == b"not ready\n"
 
 
+@pytest.mark.thorough  # likewise
 def test_an_agent_that_has_lost_the_run_starts_it_anew_for_all_and_the_broker_follows(
     joined: Joined,
 ) -> None:

@@ -130,6 +130,8 @@ def test_thirty_agents_with_the_published_settings_agree_with_the_simulator(tmp_
     published = {
         "network.agents": 30,
         "data.samples": 6_000,
+        "data.features": 784,
+        "data.classes": 10,
         "delays": "[{agents: {draw: 20, replacement: true}, type: rounds, rounds: 501}]",
         "algorithm.horizon": 1000,
         "algorithm.stop_after": 4,

@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from edgefw.scenario.model import Scenario
     from edgefw.scenario.setup import Setup
 
-SMALL = ["data.source=synthetic", "data.samples=200", "network.agents=3", "delays=[]", "algorithm.horizon=9"]
+SMALL = [
+    "data.source=synthetic",
+    "data.samples=200",
+    "data.features=20",
+    "data.classes=4",
+    "network.agents=3",
+    "delays=[]",
+    "algorithm.horizon=9",
+]
 ENDLESS = ["algorithm.horizon=1000000000", "algorithm.sub_iterations=3", "algorithm.stop_after=200000"]
 
 

@@ -7,8 +7,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from edgefw.http.answers import Answer
-from edgefw.http.connection import Bounds
+from edgefw.http.connection import Bounds, HttpConnection
 from edgefw.http.guard import Guard
+from edgefw.http.room import Room
 from edgefw.http.server import HttpServer
 
 if TYPE_CHECKING:
@@ -157,3 +158,33 @@ def test_what_goes_on_too_long_is_ended_when_the_server_stops(monkeypatch: pytes
         assert b" 200 " not in await connection[0].read()
 
     run(endless, test)
+
+
+class _NeverClosed:
+    """The writer of a connection whose other end does not read what was sent."""
+
+    transport: Any = None
+
+    def close(self) -> None:
+        """Begin to close."""
+
+    async def wait_closed(self) -> None:
+        await asyncio.Event().wait()
+
+
+def test_a_connection_that_is_cancelled_while_it_closes_leaves_its_place() -> None:
+    async def cancelled() -> int:
+        reader, room = asyncio.StreamReader(), Room[HttpConnection](1)
+        reader.feed_data(b"no request\r\n\r\n")
+        writer: Any = _NeverClosed()
+        connection = HttpConnection(fail, Bounds(), reader, writer)
+        connection._refuse = lambda *_: None  # type: ignore[method-assign]
+        serving = asyncio.create_task(connection.serve(room))
+        for _ in range(8):  # far enough to be closing
+            await asyncio.sleep(0)
+        assert len(room) == 1
+        serving.cancel()
+        await asyncio.wait({serving})
+        return len(room)
+
+    assert asyncio.run(cancelled()) == 0

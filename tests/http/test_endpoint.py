@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, Gauge
+from told_clock import Clock
 
 from edgefw.http.answers import Answer
 from edgefw.http.connection import Bounds
@@ -62,12 +63,15 @@ async def ask(port: int, request: bytes, head: bytes = END) -> bytes:
     return await rest(connection)
 
 
-def run(test: Callable[[], Coroutine[None, None, None]]) -> None:
+def run(test: Callable[[], Coroutine[None, None, None]], clock: Clock | None = None) -> None:
     async def bounded() -> None:
         async with asyncio.timeout(PATIENCE):
             await test()
 
-    asyncio.run(bounded())
+    if clock is None:
+        asyncio.run(bounded())
+    else:
+        clock.run(test())
 
 
 def test_it_answers_what_it_knows() -> None:
@@ -175,26 +179,29 @@ def test_a_client_that_asks_for_nothing_more_is_let_go() -> None:
 
 
 def test_a_reader_who_does_not_read_is_dropped() -> None:
+    clock, much = Clock(), 20_000_000  # more than any socket takes
+
     async def test() -> None:
         registry = CollectorRegistry()
-        Gauge("long", "x" * 20_000_000, registry=registry)  # more than any socket takes
-        async with listening(registry, Bounds(stall=SOON)) as port:
+        Gauge("long", "x" * much, registry=registry)
+        async with listening(registry) as port:
             client = socket.create_connection(("127.0.0.1", port))
             with client:
                 client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 loop = asyncio.get_running_loop()
                 client.setblocking(False)
                 received = len(await loop.sock_recv(client, 1))  # an answer has begun
-                while asyncio.all_tasks() - {asyncio.current_task()}:  # noqa: ASYNC110 - of the connection
-                    await asyncio.sleep(0.01)
+                while asyncio.all_tasks() - {asyncio.current_task()}:  # of the connection
+                    clock.advance(Bounds().stall)
+                    await asyncio.sleep(0)
                 try:
                     while piece := await loop.sock_recv(client, 1_000_000):
                         received += len(piece)
                 except ConnectionError:
                     pass
-                assert received < 20_000_000
+                assert received < much
 
-    run(test)
+    run(test, clock)
 
 
 def test_many_silent_connections_keep_no_newcomer_out() -> None:

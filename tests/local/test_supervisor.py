@@ -14,9 +14,11 @@ import pytest
 from living import alive
 from waiting import PATIENCE, eventually, until
 
+from edgefw.local import child
 from edgefw.local import supervisor as module
+from edgefw.local.child import Command
 from edgefw.local.ports import loopback_places
-from edgefw.local.supervisor import Command, ServiceError, Supervisor
+from edgefw.local.supervisor import ServiceError, Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -32,16 +34,20 @@ class Bench:
 
     def __init__(self, path: Path, places: Places) -> None:
         self.path, self.diary = path, path / "diary"
+        self.said: list[str] = []
         self._ports = iter([place.port for place in (places.broker, places.observer, *places.agents)])
 
-    def command(self, name: str, *traits: str, port: int | None = None, lasting: bool = False) -> Command:
+    def command(
+        self, name: str, *traits: str, port: int | None = None, lasting: bool = False, rejoins: bool = False
+    ) -> Command:
         address = f"127.0.0.1:{next(self._ports) if port is None else port}"
         arguments = (sys.executable, str(STAND_IN), name, address, str(self.diary), *traits)
-        return Command(name, arguments, address, lasting)
+        return Command(name, arguments, address, lasting, rejoins)
 
     def run(self, scenario: Callable[[Supervisor], Awaitable[None]]) -> None:
         async def whole() -> None:
-            async with asyncio.timeout(PATIENCE), Supervisor(self.path / "logs") as supervisor:
+            logs = self.path / "logs"
+            async with asyncio.timeout(PATIENCE), Supervisor(logs, self.said.append) as supervisor:
                 await scenario(supervisor)
 
         asyncio.run(whole())
@@ -114,6 +120,69 @@ def test_a_child_killed_by_a_signal_is_named_with_it(bench: Bench) -> None:
 
     with pytest.raises(ServiceError, match="agent-0 was killed by SIGKILL"):
         bench.run(scenario)
+
+
+async def _kill(bench: Bench, number: int) -> None:
+    """Kill a service when its process of this number is there."""
+    await eventually(lambda: len(bench.pids()) == number)
+    os.kill(bench.pids()[-1], signal.SIGKILL)
+
+
+def test_one_that_rejoins_is_started_again_when_it_was_killed(bench: Bench) -> None:
+    async def scenario(supervisor: Supervisor) -> None:
+        command = bench.command("broker", lasting=True, rejoins=True)
+        await supervisor.start([command])
+        await supervisor.ready(READY)
+        for number in (1, 2):
+            await _kill(bench, number)
+        await eventually(lambda: len(bench.pids()) == 3)
+        await supervisor.ready(READY)
+        assert supervisor.running("broker")
+
+    bench.run(scenario)
+    assert bench.events("down") == ["broker"]
+    assert not alive(bench.pids())
+    assert bench.said == ["broker was killed by SIGKILL: it is started again"] * 2
+    log = (bench.path / "logs" / "broker.log").read_text()
+    assert log.count("up WARNING broker was killed by SIGKILL: it is started again\n") == 2
+
+
+def test_one_that_is_killed_again_and_again_is_given_up(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "AGAIN", 2)
+    monkeypatch.setattr(child, "WITHIN", 3 * PATIENCE)
+
+    async def scenario(supervisor: Supervisor) -> None:
+        await supervisor.start([bench.command("broker", lasting=True, rejoins=True)])
+        for number in (1, 2, 3):
+            await _kill(bench, number)
+        await supervisor.wait(READY)
+
+    with pytest.raises(ServiceError, match="broker was killed by SIGKILL 3 times in 180 s; its"):
+        bench.run(scenario)
+    assert len(bench.said) == 2
+
+
+def test_one_that_fails_is_not_started_again(bench: Bench) -> None:
+    async def scenario(supervisor: Supervisor) -> None:
+        await supervisor.start([bench.command("broker", "dies", lasting=True, rejoins=True)])
+        await supervisor.ready(READY)
+        await supervisor.wait(READY)
+
+    with pytest.raises(ServiceError, match="broker ended with exit code 3"):
+        bench.run(scenario)
+    assert bench.said == []
+
+
+def test_one_that_is_being_started_again_is_stopped_with_the_others(bench: Bench) -> None:
+    async def scenario(supervisor: Supervisor) -> None:
+        await supervisor.start([bench.command("broker", lasting=True, rejoins=True)])
+        await _kill(bench, 1)
+        await eventually(lambda: bench.said)
+
+    bench.run(scenario)
+    assert not alive(bench.pids())
 
 
 def test_one_that_ends_well_is_no_failure(bench: Bench) -> None:
@@ -210,8 +279,8 @@ def test_services_do_not_outlive_a_supervisor_that_is_killed(bench: Bench, tmp_p
     script = tmp_path / "parent.py"
     script.write_text(
         "import asyncio\nfrom pathlib import Path\n"
-        "from edgefw.local.supervisor import Command, Supervisor\n"
-        f"async def main():\n async with Supervisor(Path({str(tmp_path / 'logs')!r})) as s:\n"
+        "from edgefw.local.child import Command\nfrom edgefw.local.supervisor import Supervisor\n"
+        f"async def main():\n async with Supervisor(Path({str(tmp_path / 'logs')!r}), print) as s:\n"
         f"  await s.start({commands!r})\n  await asyncio.sleep(60)\nasyncio.run(main())\n"
     )
     parent = subprocess.Popen([sys.executable, str(script)])

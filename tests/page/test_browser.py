@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,13 +13,15 @@ import page_server
 import pytest
 import recorded_run
 from browser import Chromium, Visit, opened
-from together import Living, living_together
+from emulated import Emulated
+from together import living_together
 from waiting import until
 
+import edgefw
 from edgefw.commands.view import make_app
-from edgefw.core.account import Kind
+from edgefw.core.account import Entry, Kind
 from edgefw.page.prepare import prepared_line
-from edgefw.records import RunDatabase
+from edgefw.records import RunDatabase, RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
 
     from edgefw.page.app import PageApp
     from edgefw.page.story import Story
-    from edgefw.records import RunFolder
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 LIVE = {
@@ -39,11 +41,21 @@ LIVE = {
     "algorithm.sub_iterations": 2,
     "algorithm.stop_after": 1000,
 }
+SCROLLING = (
+    "[...document.querySelectorAll('main *')].filter((part) => part.scrollWidth > part.clientWidth"
+    " && getComputedStyle(part).overflowX === 'auto')"
+)
+OVERLAPPING = (
+    "[...document.querySelectorAll('#events li')].filter((item) => item.previousElementSibling"
+    " && item.getBoundingClientRect().top < item.previousElementSibling.getBoundingClientRect().bottom)"
+)
 HUNDRED = {
     **LIVE,
     "network.agents": 100,
     "network.topology": "grid",
     "data.samples": 1000,
+    "data.features": 20,
+    "data.classes": 4,
     "problem.batch": 1,
     "pace": "1s",
     "algorithm.horizon": 200,
@@ -71,52 +83,84 @@ def look(visit: Visit) -> None:
     assert visit.value("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-@contextmanager
-def followed(browser: Chromium, path: Path, fields: dict[str, Any], theme: str) -> Iterator[Following]:
-    """Let the real services run while the block looks at their page."""
-    with living_together(path, fields) as living:
-        until(lambda: answers(living.url))
-        with browser.visiting(living.url, theme=theme) as visit:
-            visit.wait("run.story.points > 2")
-            yield Following(living, visit)
-
-
 class Following(NamedTuple):
-    living: Living
+    """A run under way that is looked at."""
+
+    url: str
+    folder: RunFolder
     visit: Visit
 
     def latencies(self, agent: int) -> list[str]:
         """Ask the broker which latencies are set on a link."""
-        link = httpx.get(f"{self.living.url}admin/links/{agent}").json()
+        link = httpx.get(f"{self.url}admin/links/{agent}").json()
         return [fault["attributes"]["latency"] for fault in link["faults"]]
 
+    def changes(self) -> list[str | None]:
+        """Return what was changed in the delays, as the record has it."""
+        plans = [entry for entry in self.folder.account() if entry.kind is Kind.PLAN]
+        return [entry.what for entry in plans[1:]]
 
-def test_a_run_under_way_is_shown_and_its_delays_are_changed_by_clicking(
+
+@contextmanager
+def followed(browser: Chromium, url: str, folder: RunFolder, theme: str) -> Iterator[Following]:
+    """Look at a page whose curves have begun."""
+    until(lambda: answers(url))
+    with browser.visiting(url, theme=theme) as visit:
+        visit.wait("run.story.points > 2")
+        yield Following(url, folder, visit)
+
+
+def page_of(run: Emulated) -> str:
+    """Return the address that `edgefw up` prints."""
+    printed = re.compile(r"^live page: (http://127\.0\.0\.1:\d+/)$", re.MULTILINE)
+    until(lambda: printed.search(run.err()) is not None or run.process.poll() is not None)
+    found = printed.search(run.err())
+    assert found is not None, run.err()
+    return found[1]
+
+
+@pytest.mark.alone  # it fills the machine
+def test_a_network_of_processes_is_shown_and_its_delays_are_changed_by_clicking(
     browser: Chromium, tmp_path: Path
 ) -> None:
-    with followed(browser, tmp_path / "run", LIVE, "light") as run:
-        visit = run.visit
-        assert visit.page.locator(".node").count() == 8
-        before = visit.value("run.story.rounds.at(-1)")
-        visit.wait(f"run.story.rounds.at(-1) > {before} + 3")  # curves move
-        _set_latency(visit, agent=2, latency="1s")
-        assert run.latencies(2) == ["1s"]
-        told = "agent 2: latency 1s is set, by edgefw-page (127.0.0.1) at 127.0.0.1"
-        visit.wait(f"run.story.events.some((event) => event.text === '{told}')")
-        visit.wait(f"{curves('observed')}[2].at(-1) >= 1")  # it shows
-        visit.wait(f"{curves('cost')}[2].some((value) => Math.abs(value) > 1e-3)")  # beside one without it
-        assert visit.page.locator(".node").nth(2).get_attribute("aria-label").endswith("latency 1s")  # type: ignore[union-attr]
-        assert visit.faults() == []  # with the panel open
-        _black_out_and_clear(visit)
-        visit.page.keyboard.press("Escape")  # the button that was pressed is no longer one
-        assert visit.page.locator("#panel").is_hidden()
-        look(visit)
+    run = Emulated(tmp_path, fields=LIVE)
+    try:
+        with followed(browser, page_of(run), RunFolder(run.path), "light") as following:
+            _click_through(following)
+        run.interrupt()
+        assert run.end() == 130, run.err()  # interrupted
+    finally:
+        run.close()
+    first, *_ = following.changes()
+    assert first == "agent 2: latency 1s is set"
+
+
+def _click_through(run: Following) -> None:
+    visit = run.visit
+    assert visit.page.locator(".node").count() == 8
+    before = visit.value("run.story.rounds.at(-1)")
+    visit.wait(f"run.story.rounds.at(-1) > {before} + 3")  # curves move
+    _set_latency(visit, agent=2, latency="1s")
+    assert run.latencies(2) == ["1s"]
+    told = "agent 2: latency 1s is set, by edgefw-page (127.0.0.1) at 127.0.0.1"
+    visit.wait(f"run.story.events.some((event) => event.text === '{told}')")
+    visit.wait(f"{curves('observed')}[2].at(-1) >= 1")  # it shows
+    visit.wait(f"{curves('cost')}[2].some((value) => Math.abs(value) > 1e-3)")  # beside one without it
+    assert visit.page.locator(".node").nth(2).get_attribute("aria-label").endswith("latency 1s")  # type: ignore[union-attr]
+    assert visit.faults() == []  # with the panel open
+    _black_out_and_clear(visit)
+    visit.page.keyboard.press("Escape")  # the button that was pressed is no longer one
+    assert visit.page.locator("#panel").is_hidden()
+    look(visit)
 
 
 def test_among_a_hundred_agents_a_delay_set_by_clicking_reaches_the_broker_and_its_curve(
     browser: Chromium, tmp_path: Path
 ) -> None:
-    with followed(browser, tmp_path / "run", HUNDRED, "dark") as run:
+    with (
+        living_together(tmp_path / "run", HUNDRED) as living,
+        followed(browser, living.url, living.folder, "dark") as run,
+    ):
         visit = run.visit
         assert visit.page.locator(".node").count() == 100
         assert visit.page.locator("#table tbody tr").count() == 100
@@ -126,13 +170,13 @@ def test_among_a_hundred_agents_a_delay_set_by_clicking_reaches_the_broker_and_i
         visit.wait(f"{observed}[57].at(-1) >= 1")
         assert visit.value(f"{observed}.length") == 100  # nobody is left out
         assert visit.value(f"{observed}.filter((curve) => curve.at(-1) >= 1).length") == 1
-        look(visit)
         visit.page.keyboard.press("Escape")
         visit.wait("new Set(run.charts.lines[0][1].data.color).size === 2")
         marked = visit.value("run.charts.lines[0][1].data.color.indexOf(run.charts.plan)")
         assert marked == 57  # it stands out
-    plans = [entry for entry in run.living.folder.account() if entry.kind is Kind.PLAN]
-    assert [entry.what for entry in plans[1:]] == ["agent 57: latency 1s is set"]
+        assert visit.faults() == []
+        look(visit)
+    assert run.changes() == ["agent 57: latency 1s is set"]
 
 
 def curves(name: str) -> str:
@@ -181,7 +225,9 @@ def test_beyond_two_hundred_agents_groups_are_shown_and_move(browser: Chromium) 
 
 @pytest.fixture(scope="module")
 def eight() -> Iterator[page_server.Served]:
-    with page_server.serving(drawn(page_client.story(8, 30), "cycle")) as served:
+    story = page_client.story(8, 30)
+    story.take_account([Entry(0, Kind.LOST, 0, 0, 1)] * 3)
+    with page_server.serving(drawn(story, "cycle")) as served:
         yield served
 
 
@@ -204,6 +250,9 @@ def test_it_can_be_used_by_keyboard_and_read_aloud(
         assert visit.value("document.documentElement.dataset.theme") != theme
         assert visit.faults() == []
         assert visit.value("document.documentElement.scrollWidth <= window.innerWidth")
+        assert visit.value(f"{SCROLLING}.length") == 0  # nothing in it scrolls sideways
+        assert page.locator("#events li.network").count() == 3
+        assert visit.value(f"{OVERLAPPING}.length") == 0
 
 
 def test_a_page_that_takes_long_to_be_drawn_says_so(browser: Chromium) -> None:
@@ -247,5 +296,23 @@ def test_a_finished_run_is_looked_at_round_by_round(browser: Chromium, tmp_path:
         assert page.locator("#tile-regret").inner_text() == last
         page.locator(".node").nth(3).click()
         assert page.locator("#fault-form").count() == 0
+        assert visit.value(f"{SCROLLING}.length") == 0  # with the panel beside it
         assert visit.faults() == []
+        look(visit)
+
+
+def test_a_simulated_run_has_no_clock_and_its_delays_are_in_rounds(browser: Chromium, tmp_path: Path) -> None:
+    late = {"delays": [{"agents": [1], "type": "latency", "latency": "1s"}], "algorithm.stop_after": 12}
+    scenario = edgefw.scenario("default", {**LIVE, "data.source": "synthetic", "data.samples": 200, **late})
+    edgefw.simulate(scenario, out=tmp_path / "run")
+    app = make_app(RunFolder(tmp_path / "run"))
+    with page_server.serving(app) as served, browser.visiting(served.url) as visit:
+        page = visit.page
+        visit.wait("run.story.points === 12")
+        assert "simulated" in page.locator("#facts").inner_text()
+        assert "asked for, rounds" in page.locator("#table thead").inner_text()
+        for name in ("observed", "requested"):  # 1s at 200 ms a round, and the round itself
+            assert visit.value(f"{curves(name)}[1].at(-1)") == 6
+        assert page.locator("#chart-pace").is_hidden()
+        assert page.locator("#tile-pace-note").inner_text() == "a simulated run has no clock"
         look(visit)

@@ -14,10 +14,14 @@ from bokeh.models import ColumnDataSource
 from edgefw import page
 from edgefw.delays.registry import TYPES
 from edgefw.page.about import about, forms
-from edgefw.page.figures import charts, document
-from edgefw.page.prepare import prepared
+from edgefw.page.figures import charts, document, written
+from edgefw.page.prepare import FIGURES, prepared
 
 SCRIPT = (Path(page.__file__).parent / "assets" / "charts.js").read_text(encoding="utf-8")
+
+
+def test_the_committed_figures_are_what_the_code_writes() -> None:
+    assert written() == FIGURES.read_text(encoding="utf-8"), "run `make figures` and commit what it writes"
 
 
 @pytest.mark.parametrize("clock", ["wall", "rounds"])
@@ -41,7 +45,7 @@ def test_events_are_marked_on_every_figure(clock: str) -> None:
 
 @pytest.mark.parametrize("clock", ["wall", "rounds"])
 def test_what_is_prepared_is_json_with_a_root_a_chart(clock: str) -> None:
-    found = json.loads(json.dumps(prepared(page_client.scenario(4, clock=clock)), allow_nan=False))
+    found = json.loads(json.dumps(prepared(page_client.scenario(4, clock=clock), clock), allow_nan=False))
     assert list(found["roots"]) == [chart["name"] for chart in found["charts"]]
     assert len(found["network"]["nodes"]) == 4
     assert {"light", "dark"} == set(found["themes"])

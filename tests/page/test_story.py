@@ -70,6 +70,17 @@ def test_curves_are_what_the_rounds_add_up_to(table: NDArray[np.int64]) -> None:
             np.testing.assert_array_equal(found.observed[t - 1, i], expected)
 
 
+def test_a_run_without_an_account_is_told_in_rounds_whatever_the_clock_of_its_scenario() -> None:
+    table = np.full((2, 12), 3, dtype=np.int64)
+    story = Story(scenario(2, 12, clock="wall", pace="1s"), accounted=False)
+    played(story, table)
+    story.take_planned(table, 12, [(10,), ()])
+    assert story.clock == "rounds"
+    found = story.columns()
+    np.testing.assert_array_equal(found.observed, found.delay)
+    assert found.observed[-1, 0] == found.requested[-1, 0] == 3
+
+
 def test_a_long_run_keeps_its_sums() -> None:
     n, rounds = 2, 2500
     story = Story(scenario(n, rounds), accounted=False)
@@ -108,7 +119,7 @@ def test_a_fixed_point_that_comes_changes_everything() -> None:
 
 
 def test_delays_are_those_of_the_account() -> None:
-    """By the wall clock: from acceptance to the due time, and to the moment when the agent has it."""
+    """By the wall clock: from acceptance to the due time, and to the moment when the agent is sent it."""
     story = Story(scenario(1, 9, "wall"))
     story.take_account(
         [
@@ -125,7 +136,7 @@ def test_delays_are_those_of_the_account() -> None:
     assert found.seconds.tolist() == [0.0, 1.0]
     assert found.pace[1] == 1.0
     assert found.requested[1, 0] == 2.0
-    assert found.observed[1, 0] == 2.5
+    assert found.observed[1, 0] == 2 + 1 / NS
     assert np.isnan(found.observed[0, 0])
 
 
@@ -180,3 +191,10 @@ def test_what_delays_cost_is_the_distance_from_the_run_without_them() -> None:
     np.testing.assert_array_equal(columns.network_cost, [0.0, 1.5, np.nan])  # of the worst: 4 against 2.5
     story.take_prompt(np.array([[2.0, 2.0]]))
     assert story.columns().network_cost[-1] == 1.5
+
+
+def test_the_last_digits_of_two_sums_are_no_cost() -> None:
+    story = Story(scenario(2), accounted=False)
+    story.take_round(np.array([1.0, 2.0]), [(), ()], [1, 1])
+    story.take_prompt(np.array([[1.0 + 1e-7, 2.0 - 1e-3]]))
+    np.testing.assert_allclose(story.columns().cost, [[0.0, 1e-3]])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from edgefw.reports.document import Document
 
-pytestmark = pytest.mark.xdist_group("reproduction")  # so that its runs are made once
+pytestmark = [pytest.mark.xdist_group("reproduction"), pytest.mark.slow]  # so that its runs are made once
 
 FULL = Size((1,))
 

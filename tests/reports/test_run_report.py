@@ -25,13 +25,18 @@ if TYPE_CHECKING:
 
     from edgefw.reports.told import Told
 
-pytestmark = pytest.mark.xdist_group("report")  # so that its runs are made once
+pytestmark = [
+    pytest.mark.xdist_group("report"),  # so that its runs are made once
+    pytest.mark.timeout(300),  # ... by whichever test comes first: all of a report, on a busy machine
+]
 
 FIELDS: dict[str, Any] = {
     "clock": "rounds",
     "pace": "asap",
     "data.source": "synthetic",
     "data.samples": 400,
+    "data.features": 60,
+    "data.classes": 4,
     "algorithm.horizon": 60,
     "delays": [
         {"type": "rounds", "agents": [3], "rounds": 9},

@@ -29,6 +29,7 @@ FIELDS: dict[str, Any] = {
     "data.source": "strangers:Sensors",
     "data.params": {"sensors": 5},
     "data.samples": 120,
+    **dict.fromkeys(("data.features", "data.classes")),  # it has its own
     "problem.loss": "strangers:Huber",
     "problem.loss_params": {"delta": 0.5},
     "problem.set": "strangers:Range",

@@ -104,6 +104,7 @@ def test_the_digest_changes_with_whatever_can_change_a_result(override: str) -> 
 
 def test_the_digest_is_that_of_the_run_not_of_its_name() -> None:
     assert digest("name=other") == digest("resume=continue") == digest()
+    assert digest("checkpoints.every=2") == digest()
     assert digest("delays.0.name=slow") == digest("events.0.name=climb") == digest()
     assert re.fullmatch("[0-9a-f]{32}", digest())
 
@@ -114,7 +115,9 @@ def test_a_field_that_came_later_and_is_left_out_keeps_the_digest() -> None:
 
 
 def test_no_field_is_forgotten_above() -> None:
-    changed = {override.partition("=")[0] for override in [*MATTERS, "name=x", "resume=x"]}
+    changed = {
+        override.partition("=")[0] for override in [*MATTERS, "name=x", "resume=x", "checkpoints.every=x"]
+    }
     fields = set()
     for name, field in Scenario.model_fields.items():
         section = field.annotation

@@ -42,7 +42,7 @@ def series(tmp_path: Path) -> str:
 def fields(source: str, **more: Any) -> dict[str, Any]:
     return {
         "data.source": source,
-        "data.samples": None,
+        **dict.fromkeys(("data.samples", "data.features", "data.classes")),  # it has its own
         "network.agents": 4,
         "problem.set": "l2_ball",
         "problem.radius": 5.0,

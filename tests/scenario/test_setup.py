@@ -60,6 +60,8 @@ def test_what_cannot_be_run_is_refused_with_the_field_that_says_so(overrides: li
     with pytest.raises(InputError) as caught:
         resolve(load("default", overrides), None if wants_data else TINY)
     assert str(caught.value).startswith(words)
+    if words.startswith(("network", "data")):  # the others are about more than one field
+        assert caught.value.field == words.partition(" ")[0].removesuffix(":")
 
 
 def test_bad_data_stay_bad_data() -> None:

@@ -10,18 +10,22 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import uvloop
 from prometheus_client import CollectorRegistry, Counter
+from told_clock import ToldLoop
 from waiting import PATIENCE
 
 from edgefw.delays.body import fault_body
+from edgefw.delays.entry import Moment
 from edgefw.delays.fault import Rules
 from edgefw.delays.link_id import feedback_links
-from edgefw.delays.plan import Moment, Plan
+from edgefw.delays.plan import Plan
 from edgefw.services.broker.admin.app import AdminOptions, make_app, make_server
 from edgefw.services.broker.events import Events
 from edgefw.services.broker.steering import LinkState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from told_clock import Clock
 
     from edgefw.delays.entry import PlanEntry
     from edgefw.http.connection import Bounds
@@ -99,9 +103,19 @@ class StandIn:
 class Served:
     """An endpoint that is served in a thread of its own, at `url`."""
 
-    def __init__(self, control: StandIn, token: str | None = None, bounds: Bounds | None = None) -> None:
-        self.control, self._token, self._bounds = control, token, bounds
-        self._loop = uvloop.new_event_loop()  # as in a service
+    def __init__(
+        self,
+        control: StandIn,
+        token: str | None = None,
+        bounds: Bounds | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.control, self._token, self._bounds, self._clock = control, token, bounds, clock
+        self._loop: asyncio.AbstractEventLoop = (
+            uvloop.new_event_loop()
+            if clock is None
+            else ToldLoop(lambda: clock.now)  # the first: as in a service
+        )
         self._thread = threading.Thread(target=self._loop.run_forever)
         self.url = ""
 
@@ -112,6 +126,11 @@ class Served:
             return function(*arguments)
 
         return asyncio.run_coroutine_threadsafe(run(), self._loop).result(PATIENCE)
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass in the endpoint's loop, where a test has its clock."""
+        assert self._clock is not None, "this endpoint goes by the real clock"
+        self.call(self._clock.advance, seconds)
 
     def start(self) -> None:
         self._thread.start()
@@ -130,9 +149,14 @@ class Served:
 
 
 @contextmanager
-def served(clock: str = "wall", token: str | None = None, bounds: Bounds | None = None) -> Iterator[Served]:
-    """Serve a stand-in while the block runs."""
-    endpoint = Served(StandIn(clock), token, bounds)
+def served(
+    clock: str = "wall",
+    token: str | None = None,
+    bounds: Bounds | None = None,
+    told: Clock | None = None,
+) -> Iterator[Served]:
+    """Serve a stand-in while the block runs; by the real clock, or by one that is told the time."""
+    endpoint = Served(StandIn(clock), token, bounds, told)
     endpoint.start()
     try:
         yield endpoint

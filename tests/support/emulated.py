@@ -23,6 +23,8 @@ SMALL: Mapping[str, object] = {
     "network.agents": 4,
     "data.source": "synthetic",
     "data.samples": 400,
+    "data.features": 20,
+    "data.classes": 4,
     "delays": "[]",
     "clock": "rounds",
     "pace": "asap",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from edgefw.telemetry.metrics import AgentMetrics, BrokerMetrics, ObserverMetrics, new_registry
+from edgefw.telemetry.metrics import AgentMetrics, BrokerMetrics, ObserverMetrics, new_registry, strangers
 
 TARGET_LABELS = frozenset({"instance", "job"})  # Prometheus adds them to every series
 MADE_BY_PROMETHEUS = {
@@ -23,6 +23,7 @@ def exported() -> dict[str, frozenset[str]]:
     BrokerMetrics(registries["broker"])
     ObserverMetrics(registries["observer"])
     for registry in registries.values():
+        strangers(registry)
         for collector, names in registry._collector_to_names.items():
             for name in names:
                 labels.setdefault(name, set()).update(getattr(collector, "_labelnames", ()))

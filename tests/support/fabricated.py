@@ -13,7 +13,12 @@ from edgefw.simulator import Trace
 if TYPE_CHECKING:
     from edgefw.scenario.model import Scenario
 
-TINY = Size((1,), horizon=12, quick=True, overrides=("data.source=synthetic", "data.samples=120"))
+TINY = Size(
+    (1,),
+    horizon=12,
+    quick=True,
+    overrides=("data.source=synthetic", "data.samples=120", "data.features=20", "data.classes=4"),
+)
 
 
 def outcome(scenario: Scenario, total: float) -> Outcome:

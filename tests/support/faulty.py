@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgefw.core.algorithm import Parts
+    from edgefw.core.algorithm import Parts, State
     from edgefw.core.messages import Feedback, Frame, Play
     from edgefw.delays.fault import Rules, Seen, Window
     from edgefw.problem.feasible.base import Real
@@ -49,6 +49,14 @@ class Deaf(Momentum):
         frame = super().start_sweep(t, [])
         self.applied += len(arrivals)
         return frame
+
+
+class Amnesiac(Momentum):
+    """Saves a part of what it has learned."""
+
+    def save(self) -> State:
+        """Forget the momentum."""
+        return {**super().save(), "v": 0 * self._v}
 
 
 class Forgetful(Momentum):

@@ -10,6 +10,7 @@ import delay_oracle as oracle
 import pytest
 from bare_broker import RUN_ID, Bare
 
+from edgefw.core.account import UNANSWERED
 from edgefw.delays.hold import WallHold
 from edgefw.errors import JournalFullError, WireError
 from edgefw.services.broker.journal import State
@@ -18,8 +19,9 @@ from edgefw.v1 import broker_service_pb2 as pb
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from edgefw.delays.entry import Moment
     from edgefw.delays.link import Held
-    from edgefw.delays.plan import Moment, Plan
+    from edgefw.delays.plan import Plan
     from edgefw.scenario.model import Scenario
     from edgefw.services.broker.journal import Row
 
@@ -136,7 +138,7 @@ class Known:
     async def _submit(self, agent: int, s: int, payload: bytes) -> None:
         known = self.feedback.get((agent, s))
         request = pb.SubmitRequest(agent=agent, round=s, run_id=RUN_ID, payload=payload, norm=1.0)
-        if (refused := self._refusal(agent, known, payload)) is not None:
+        if (refused := self._refusal(agent, s, known, payload)) is not None:
             with pytest.raises(WireError, match=refused):
                 self.bare.broker._intake.take(request)
             return
@@ -154,8 +156,14 @@ class Known:
                 self._take(answer, payload)
         await self._settle()
 
-    def _refusal(self, agent: int, known: oracle.Feedback | None, payload: bytes) -> str | None:
+    def last(self, agent: int) -> int:
+        """Return the last round that an agent has submitted, 0 before the first."""
+        return max((s for i, s in self.feedback if i == agent), default=0)
+
+    def _refusal(self, agent: int, s: int, known: oracle.Feedback | None, payload: bytes) -> str | None:
         """Return why a submission must be refused."""
+        if s > self.last(agent) + UNANSWERED:
+            return "was its last"
         if known is not None:
             held = known.state in {"pending", "open"}
             return "with another payload" if held and payload != self.payloads[known.key] else None

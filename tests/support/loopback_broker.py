@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from edgefw.scenario.model import Scenario
     from edgefw.services.broker.control import Control
     from edgefw.services.broker.journal import Journal, Tuning
+    from edgefw.transport.seam import Transport
 
 
 def scenario(
@@ -169,9 +170,10 @@ async def broker(
     journal: Journal | None = None,
     port: int = 0,
     run: str = "",
+    transport: Transport = GRPC,
 ) -> AsyncIterator[Client]:
     """Run a broker that keeps what it holds in memory, in a folder, or in a journal of the test's own."""
-    registry, server, stop = CollectorRegistry(), RpcServer(), asyncio.Event()
+    registry, server, stop = CollectorRegistry(), RpcServer(transport), asyncio.Event()
     metrics, run_id = BrokerMetrics(registry), f"{plan.digest}/{run}" if run else plan.digest
     kept = journal or open_journal(folder and folder / "journal.sqlite", run_id, metrics, tuning)
     hold = hold or make_or_restore(plan, kept)
@@ -181,7 +183,7 @@ async def broker(
     running = asyncio.create_task(servicer.run(stop))
     await asyncio.sleep(0)
     try:
-        async with GRPC.open_channel(f"127.0.0.1:{port}") as channel:
+        async with transport.open_channel(f"127.0.0.1:{port}", "broker") as channel:
             stub = stubs.BrokerServiceStub(channel)
             yield Client(stub, run_id, registry, stop, servicer.control, hold, port)
     finally:

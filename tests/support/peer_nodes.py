@@ -12,15 +12,18 @@ from prometheus_client import CollectorRegistry
 
 from edgefw.core.messages import Frame
 from edgefw.telemetry.metrics import AgentMetrics
-from edgefw.transport.codec import encode_frame
-from edgefw.transport.peer_link import Identity, PeerLink
-from edgefw.transport.peers import PeerServicer, keep_dialling
+from edgefw.transport.channel import GRPC
+from edgefw.transport.codec import encode_array, encode_tensor
+from edgefw.transport.frames import encode_frame
+from edgefw.transport.peer_link import Identity, PeerLink, Reach
+from edgefw.transport.peers import PeerServicer, add_peer_servicer, keep_dialling
 from edgefw.transport.server import RpcServer
 from edgefw.v1 import peer_service_pb2 as pb
-from edgefw.v1 import peer_service_pb2_grpc
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from edgefw.transport.seam import Transport
 
 K, SHAPE = 3, (2, 4)
 ME = Identity(agent=1, run_id="d" * 32, K=K, shape=SHAPE)
@@ -29,11 +32,18 @@ ME = Identity(agent=1, run_id="d" * 32, K=K, shape=SHAPE)
 class Node:
     """Agent 1 with neighbours 0 (who dials) and 2."""
 
-    def __init__(self, me: Identity = ME, neighbours: tuple[int, ...] = (0, 2)) -> None:
+    def __init__(
+        self,
+        me: Identity = ME,
+        neighbours: tuple[int, ...] = (0, 2),
+        transport: Transport = GRPC,
+        reach: Reach | None = None,
+    ) -> None:
+        self._transport = transport
         self.registry = CollectorRegistry()
         self.metrics = AgentMetrics(self.registry, me.agent)
         self.me = me
-        self.links = {j: PeerLink(me, j, self.metrics) for j in neighbours}
+        self.links = {j: PeerLink(me, j, self.metrics, reach) for j in neighbours}
         self.server: RpcServer | None = None
         self.port = 0
 
@@ -42,9 +52,8 @@ class Node:
         return f"127.0.0.1:{self.port}"
 
     async def start(self, port: int = 0) -> None:
-        self.server, servicer = RpcServer(), PeerServicer(self.me, self.links, self.metrics)
-        add = partial(peer_service_pb2_grpc.add_PeerServiceServicer_to_server, servicer)
-        self.port = await self.server.start(f"127.0.0.1:{port}", add)
+        self.server, servicer = RpcServer(self._transport), PeerServicer(self.me, self.links, self.metrics)
+        self.port = await self.server.start(f"127.0.0.1:{port}", partial(add_peer_servicer, servicer))
 
     async def stop(self) -> None:
         assert self.server is not None
@@ -64,6 +73,12 @@ class Node:
 
 def frame(t: int, k: int, agent: int = 0, value: float = 1.0) -> Frame:
     return Frame(agent, t, k, np.full(SHAPE, value, dtype=np.float32), None)
+
+
+def message(frame: Frame) -> pb.Frame:
+    """Return a frame as the generated code has it."""
+    tracker = None if frame.tracker is None else encode_tensor(frame.tracker)
+    return pb.Frame(round=frame.t, step=frame.k, iterate=encode_array(frame.iterate), tracker=tracker)
 
 
 def hello(**changes: Any) -> pb.Hello:

@@ -22,6 +22,7 @@ from edgefw.scenario.load import dump
 from edgefw.scenario.model import Scenario
 from edgefw.services.observer import service as observer
 from edgefw.simulator import arrived
+from edgefw.transport.channel import GRPC
 from edgefw.transport.codec import encode_array
 from edgefw.transport.server import until_serving
 from edgefw.v1 import observer_service_pb2 as pb
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from edgefw.scenario.setup import Setup
     from edgefw.services.config import Place
+    from edgefw.transport.seam import Transport
 
 DEADLINE = PATIENCE
 
@@ -45,7 +47,7 @@ def scenario(**changes: Any) -> Scenario:
         "clock": "rounds",
         "pace": "asap",
         "network": {"agents": 4, "topology": "cycle"},
-        "data": {"source": "synthetic", "samples": 300},
+        "data": {"source": "synthetic", "samples": 300, "features": 20, "classes": 4},
         "algorithm": {"horizon": 12},
         "delays": [
             {"type": "rounds", "agents": [1], "rounds": 3, "jitter": 2},
@@ -179,24 +181,30 @@ class Observing:
 
 
 @asynccontextmanager
-async def observing(folder: RunFolder, *, stay: bool = False) -> AsyncIterator[Observing]:
+async def observing(
+    folder: RunFolder, *, stay: bool = False, transport: Transport = GRPC
+) -> AsyncIterator[Observing]:
     """Run an observer on a folder; it is told to stop when the block ends."""
     with kept_place() as place:
         stop = asyncio.Event()
-        config = observer.ObserverConfig(str(folder.scenario_path), place, out=folder.path, stay=stay)
+        config = observer.ObserverConfig(
+            str(folder.scenario_path), place, out=folder.path, stay=stay, transport=transport
+        )
         running = Observing(place, stop, asyncio.create_task(observer.serve(config, stop)))
         try:
-            await listening(place)
+            await listening(place, transport)
             yield running
         finally:
             stop.set()
             await running.ended()
 
 
-async def listening(place: Place) -> None:
+async def listening(place: Place, transport: Transport = GRPC) -> None:
     """Wait until a server is ready."""
     async with asyncio.timeout(DEADLINE):
-        await until_serving(place.address)  # a plain channel tries again after a second
+        await until_serving(
+            place.address, transport, "observer"
+        )  # a plain channel tries again after a second
 
 
 async def metrics_of(place: Place) -> dict[str, float]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import playback
 
-from edgefw.experiments.broker_load import BrokerProcess
+from edgefw.benchmarks.broker_load import BrokerProcess
 from edgefw.local.ports import loopback_places
 from edgefw.problem.dataset import Dataset
 from edgefw.scenario.setup import resolve

@@ -53,3 +53,22 @@ def test_a_call_that_was_cancelled_is_no_error_whatever_grpc_says(capsys: pytest
     err = capsys.readouterr().err
     assert err.count("not handled") == 1
     assert "RuntimeError: a bug" in err
+
+
+def test_no_text_from_elsewhere_looks_like_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    start_logging("agent-3")
+    forged = "x\n12:00:00.000 observer WARNING a\r\x1b[2Kb\u2028c\x85d\u202e"
+    logging.getLogger("edgefw").warning("joins at %s", forged)
+    err = capsys.readouterr().err
+    (line,) = err.splitlines()
+    assert line.endswith(r"joins at x\n12:00:00.000 observer WARNING a\r\x1b[2Kb\u2028c\x85d\u202e")
+    assert err.removesuffix("\n").isprintable()
+
+
+def test_a_traceback_keeps_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    start_logging("agent-3")
+    try:
+        int("a bug")
+    except ValueError:
+        logging.getLogger("edgefw").exception("failed")
+    assert len(capsys.readouterr().err.splitlines()) > 3

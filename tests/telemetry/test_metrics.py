@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from edgefw.delays.changes import Change
+from edgefw.delays.change import Change
 from edgefw.telemetry.metrics import AgentMetrics, BrokerMetrics, ObserverMetrics, new_registry
 
 if TYPE_CHECKING:
@@ -79,6 +79,9 @@ def test_every_series_of_an_agent_names_it_and_its_neighbours_apart() -> None:
     assert value("peer_up", peer="4") == 1
     assert value("waiting_seconds", peer="4") == 1.5
     assert value("exchange_wait_seconds_sum", peer="4") == pytest.approx(0.2)
+    assert value("exchange_wait_seconds_count", peer="4") == 1
+    assert value("exchange_wait_seconds_bucket", peer="4", le="0.1") == 0
+    assert value("exchange_wait_seconds_bucket", peer="4", le="0.25") == 1
     assert value("peer_rejected_total", peer="stranger", reason="digest") == 1
     assert value("feedback_rejected_total", reason="shape") == 1
 

@@ -8,16 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from edgefw.core.messages import Feedback, Frame
+from edgefw.core.messages import Feedback
 from edgefw.errors import WireError
 from edgefw.transport.codec import (
     decode_array,
     decode_feedback,
-    decode_frame,
     decode_tensor,
     encode_array,
     encode_feedback,
-    encode_frame,
     encode_tensor,
 )
 from edgefw.v1 import tensor_pb2
@@ -45,15 +43,6 @@ def test_the_smaller_form_is_chosen() -> None:
     assert encode_array(x).WhichOneof("form") == "sparse"
     assert encode_array(np.ones_like(x)).WhichOneof("form") == "dense"
     assert encode_array(x).ByteSize() < encode_tensor(x).ByteSize() / 4
-
-
-@given(points, st.one_of(st.none(), points), st.integers(1, 2**31), st.integers(1, 100))
-@settings(deadline=None)
-def test_a_frame_comes_back(x: np.ndarray, g: np.ndarray | None, t: int, k: int) -> None:
-    frame = decode_frame(encode_frame(Frame(4, t, k, x, g)), 4, SHAPE)
-    assert (frame.agent, frame.t, frame.k) == (4, t, k)
-    assert same_bits(frame.iterate, x)
-    assert frame.tracker is None if g is None else same_bits(np.asarray(frame.tracker), g)
 
 
 @given(arrays(np.float32, (2, 5), elements=finite), arrays(np.float32, (4, 3, 2), elements=finite))

@@ -14,7 +14,7 @@ from loopback_broker import run
 from waiting import eventually
 
 from edgefw.errors import RunOverError
-from edgefw.transport import connection
+from edgefw.transport import connection, observer_client
 from edgefw.transport.backoff import FIRST, Backoff
 from edgefw.transport.observer_client import ObserverClient
 from edgefw.transport.server import RpcServer
@@ -108,6 +108,35 @@ def test_an_observer_of_another_run_ends_the_client() -> None:
                 await task
 
     run(test())
+
+
+def test_whoever_reports_waits_at_the_bound_and_goes_on_when_scores_have_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test() -> None:
+        async with reporting(Scoring()) as (client, scores, _):
+            size = pb.ReportRequest(play=_play(client, 1)).ByteSize()
+            monkeypatch.setattr(observer_client, "SPOOL", 3 * size)
+            report(client, 1, 2)
+            assert (client.waiting, client.full) == (2, False)
+            report(client, 3)
+            assert (client.waiting, client.full) == (3, True)
+            await client.room()
+            assert client.waiting < 3
+            await client.settled()
+            assert [score.round for score in scores] == [1, 2, 3]
+            assert (client.waiting, client.full) == (0, False)
+
+    run(test())
+
+
+def _play(client: ObserverClient, t: int) -> pb.PlayReport:
+    """Return what is sent of a play; the client has it no more."""
+    report(client, t)
+    _, message = client._kept.popitem()
+    client._let_go(message)
+    client._unsent.clear()
+    return message.play
 
 
 def test_no_other_refusal_ends_the_client() -> None:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import grpc
 import numpy as np
 import pytest
-from peer_nodes import ME, K, Node, dialling, exchange, frame, hello
+from peer_nodes import ME, K, Node, dialling, exchange, frame, hello, message
 from waiting import PATIENCE
 
 from edgefw.transport import connection
 from edgefw.transport.channel import LARGEST_MESSAGE
-from edgefw.transport.codec import encode_frame
+from edgefw.transport.frames import encode_frame
+from edgefw.transport.peer_link import Reach
 from edgefw.v1 import peer_service_pb2 as pb
 from edgefw.v1 import peer_service_pb2_grpc
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
 
 def run(test: Callable[[Node], Awaitable[None]]) -> None:
@@ -116,6 +118,65 @@ def test_a_hello_that_cannot_be_the_neighbours_changes_nothing(resume: tuple[int
     run_edge(body)
 
 
+BACK = Reach(back=4 * K)  # neighbours go back by four rounds at most
+
+
+@asynccontextmanager
+async def long_edge(rounds: int) -> AsyncIterator[tuple[Node, Node]]:
+    """Agents 0 and 1 after some rounds; whoever is killed comes back."""
+    zero, one = Node(replace(ME, agent=0), (1,), reach=BACK), Node(ME, (0,), reach=BACK)
+    async with one, dialling(zero, 1, one.address):
+        for t in range(1, rounds + 1):
+            for k in range(1, K + 1):
+                await exchange(zero.links[1], one.links[0], t, k)
+        yield zero, one
+
+
+def test_a_neighbour_that_comes_back_gets_all_frames_since_its_checkpoint_and_nobody_gets_one_twice() -> None:
+    async def test() -> None:
+        async with long_edge(6) as (_, one):
+            back = Node(replace(ME, agent=0), (1,), reach=replace(BACK, start=3))
+            async with dialling(back, 1, one.address) as link:
+                for t in (4, 5, 6):
+                    for k in range(1, K + 1):
+                        link.send(encode_frame(frame(t, k)))
+                        assert (await link.receive(t, k)).k == k
+                await exchange(link, one.links[0], 7, 1)
+                assert one.rejected("0", "unexpected") == 0
+
+    asyncio.run(test())
+
+
+def test_one_that_came_back_is_told_of_a_neighbour_that_goes_back_further() -> None:
+    async def test() -> None:
+        behind: list[int] = []
+        young = Node(ME, (0,), reach=Reach(start=6, back=4 * K, behind=behind.append))
+        async with young:
+            code, details, _ = await converse(young, pb.ExchangeRequest(hello=hello(resume_round=4)))
+            assert code is grpc.StatusCode.FAILED_PRECONDITION
+            assert "agent 0 needs frames from (4, 1) on, which cannot be: from (7, 1)" in details
+            assert behind == [4]
+            await converse(young, pb.ExchangeRequest(hello=hello(resume_round=99)))
+            assert behind == [4]
+
+    asyncio.run(test())
+
+
+def test_of_a_neighbour_that_is_ahead_no_more_frames_are_taken_than_it_says_it_has() -> None:
+    async def test() -> None:
+        async with Node(ME, (0,), reach=BACK) as node:
+            first = pb.ExchangeRequest(hello=hello(resume_round=2))  # it has sent (2, 1)
+            numbers = [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)]
+            frames = [pb.ExchangeRequest(frame=message(frame(t, k))) for t, k in numbers]
+            code, details, _ = await converse(node, first, *frames)
+            assert code is grpc.StatusCode.INVALID_ARGUMENT
+            assert "agent 0 sent (t, k) = (2, 2)" in details
+            for t, k in numbers[:-1]:
+                assert (await node.links[0].receive(t, k)).k == k
+
+    asyncio.run(test())
+
+
 def test_a_stream_whose_place_was_taken_ends_and_its_neighbour_dials_again() -> None:
     async def body(zero: Node, one: Node) -> None:
         await exchange(zero.links[1], one.links[0], 1, 1)
@@ -165,7 +226,7 @@ def test_a_wrong_hello_ends_the_stream_and_names_both_sides(
 
 
 def bad_frame(**changes: Any) -> pb.Frame:
-    good = encode_frame(frame(1, 1))
+    good = message(frame(1, 1))
     for name, value in changes.items():
         if name == "shape":
             good.iterate.dense.shape[:] = value
@@ -177,7 +238,7 @@ def bad_frame(**changes: Any) -> pb.Frame:
 
 
 @pytest.mark.parametrize(
-    ("message", "reason"),
+    ("bad", "reason"),
     [
         (bad_frame(shape=[4, 2]), "shape"),
         (bad_frame(data=b"123"), "length"),
@@ -189,17 +250,15 @@ def bad_frame(**changes: Any) -> pb.Frame:
         (bad_frame(step=K + 1), "unexpected"),
     ],
 )
-def test_a_wrong_frame_ends_the_stream_is_counted_and_the_agent_goes_on(
-    message: pb.Frame, reason: str
-) -> None:
+def test_a_wrong_frame_ends_the_stream_is_counted_and_the_agent_goes_on(bad: pb.Frame, reason: str) -> None:
     async def body(node: Node) -> None:
         first = pb.ExchangeRequest(hello=hello())
-        code, _, answers = await converse(node, first, pb.ExchangeRequest(frame=message))
+        code, _, answers = await converse(node, first, pb.ExchangeRequest(frame=bad))
         assert code is grpc.StatusCode.INVALID_ARGUMENT
         assert answers[0].hello.agent == ME.agent
         assert node.rejected("0", reason) == 1
         # ... and a good stream is served as if nothing had been
-        good = asyncio.create_task(converse(node, first, pb.ExchangeRequest(frame=encode_frame(frame(1, 1)))))
+        good = asyncio.create_task(converse(node, first, pb.ExchangeRequest(frame=message(frame(1, 1)))))
         assert (await node.links[0].receive(1, 1)).t == 1
         good.cancel()
 
@@ -208,7 +267,7 @@ def test_a_wrong_frame_ends_the_stream_is_counted_and_the_agent_goes_on(
 
 def test_a_frame_before_the_hello_and_a_second_hello_are_refused() -> None:
     async def body(node: Node) -> None:
-        code, _, _ = await converse(node, pb.ExchangeRequest(frame=encode_frame(frame(1, 1))))
+        code, _, _ = await converse(node, pb.ExchangeRequest(frame=message(frame(1, 1))))
         assert code is grpc.StatusCode.INVALID_ARGUMENT
         twice = [pb.ExchangeRequest(hello=hello())] * 2
         code, _, _ = await converse(node, *twice)
@@ -225,9 +284,7 @@ def test_an_oversize_message_ends_the_stream() -> None:
         code, _, _ = await converse(node, pb.ExchangeRequest(hello=hello()), pb.ExchangeRequest(frame=huge))
         assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
         good = asyncio.create_task(
-            converse(
-                node, pb.ExchangeRequest(hello=hello()), pb.ExchangeRequest(frame=encode_frame(frame(1, 1)))
-            )
+            converse(node, pb.ExchangeRequest(hello=hello()), pb.ExchangeRequest(frame=message(frame(1, 1))))
         )
         assert (await node.links[0].receive(1, 1)).t == 1
         good.cancel()
@@ -237,7 +294,7 @@ def test_an_oversize_message_ends_the_stream() -> None:
 
 def test_more_than_two_frames_ahead_are_refused() -> None:
     async def body(node: Node) -> None:
-        ahead = [pb.ExchangeRequest(frame=encode_frame(frame(1, k))) for k in (1, 2, 3)]
+        ahead = [pb.ExchangeRequest(frame=message(frame(1, k))) for k in (1, 2, 3)]
         code, _, _ = await converse(node, pb.ExchangeRequest(hello=hello()), *ahead)
         assert code is grpc.StatusCode.INVALID_ARGUMENT
         assert node.rejected("0", "unexpected") == 1

@@ -21,9 +21,15 @@ Status = grpc.StatusCode
 class Context:
     """The server's end of a call, which is there until it has gone."""
 
-    def __init__(self, *, gone: bool = False) -> None:
-        self._gone = gone
+    def __init__(self, *, gone: bool = False, names: list[bytes] | None = None) -> None:
+        """With `names`, those in the certificate that the caller showed."""
+        self._gone, self._names = gone, names
         self.ended: tuple[grpc.StatusCode, str] | None = None
+
+    def auth_context(self) -> dict[str, list[bytes]]:
+        if self._names is None:
+            return {"transport_security_type": [b"insecure"]}
+        return {"transport_security_type": [b"ssl"], "x509_subject_alternative_name": self._names}
 
     async def abort(self, code: grpc.StatusCode, details: str) -> None:
         if self._gone:
@@ -40,7 +46,7 @@ def refuse(context: Context, statuses: Mapping[str, Any], error: Exception) -> l
         async with refusing(
             context, statuses, lambda agent, refused: told.append((agent, refused.reason))
         ) as caller:
-            caller.agent = 3
+            caller.speaks_as(3)
             raise error
 
     asyncio.run(method())
@@ -71,6 +77,19 @@ def test_a_refusal_ends_the_call_with_the_status_of_its_reason(
     with pytest.raises(AbortError):
         refuse(context, statuses, WireError(reason, "why"))
     assert context.ended == (status, "why")
+
+
+@pytest.mark.parametrize("names", [[b"agent-4"], [b"broker"], [], [b"agent-3", b"agent-4"], [b"\xff"], [b""]])
+def test_a_caller_is_who_its_one_certificate_says(names: list[bytes]) -> None:
+    context = Context(names=names)
+    with pytest.raises(AbortError):
+        assert refuse(context, COMMON, WireError("digest", "why")) == [(3, "identity")]
+    assert context.ended is not None
+    assert context.ended[0] is Status.PERMISSION_DENIED
+    named = Context(names=[b"agent-3"])
+    with pytest.raises(AbortError):
+        refuse(named, COMMON, WireError("digest", "why"))
+    assert named.ended == (Status.FAILED_PRECONDITION, "why")
 
 
 def test_a_caller_that_has_gone_is_told_nothing_and_the_refusal_is_still_counted() -> None:

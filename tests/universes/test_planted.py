@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FOUND: dict[str, tuple[int, Collection[int], str]] = {
     "feedback is acknowledged before its commit": (1002, [3], "delays,latency,limits,order"),
     "feedback is released 20 ms early": (1001, [], "commits,latency,limits,order"),
-    "feedback comes a round early": (1002, [1, 2, 3], "delays,latency,limits"),
+    "feedback comes a round early": (1003, [], "commits,latency,limits,order"),
     "the last entry of the journal is forgotten on restart": (1004, [4], "delays,limits,order"),
     "an agent uses feedback that is delivered again once more": (1017, [5], "delays,latency,limits,order"),
     "a plan that was changed is not written": (1004, [4], "latency,limits,order"),
@@ -33,9 +33,10 @@ FOUND: dict[str, tuple[int, Collection[int], str]] = {
     "that feedback was dropped is not noted": (1004, [3], "commits,latency,limits,order"),
     "when the run started is not noted": (1015, [2], "commits,latency,limits,order"),
     "times on disk are read by a clock that was set since": (1030, [1, 2], "commits,latency,limits,order"),
-    "only every other batch is committed at once": (1002, [4], "delays,latency,limits"),
+    "only every other batch is committed at once": (1002, [1, 3], "delays,latency,limits"),
     "a full disk is taken for a commit": (1012, [2], "delays,latency,limits,order"),
     "a torn tail is taken for damage": (1004, [3, 4], "latency,limits,order"),
+    "a log that is begun anew is taken for damage": (1063, [1, 2, 4, 5, 7], "delays,limits"),
     "what could not be kept stays in memory": (1012, [2], "delays,latency,limits,order"),
     "accepted feedback is counted twice": (1000, [], "commits,delays,latency,limits,order"),
     "every stream of submissions leaves a task behind": (1000, [], "commits,delays,latency,limits,order"),
@@ -48,6 +49,19 @@ FOUND: dict[str, tuple[int, Collection[int], str]] = {
     "the account is let go of before it is answered": (1041, [1, 2, 3], "delays,latency,limits,order"),
     "the limits of a link are not looked at": (1065, [1], "commits,order"),
     "feedback that was sent before a kill is done after it": (1030, [2], "commits,delays,limits,order"),
+    "a play is scored before it is on record": (1001, [2], "commits,delays,limits,order"),
+    "the account is answered before it is on record": (1001, [2], "commits,delays,latency,limits,order"),
+    "an observer that goes on has forgotten what was reported": (1001, [2], "commits,delays,limits,order"),
+    "an observer that goes on has forgotten which feedback was used": (
+        1014,
+        [3, 8],
+        "commits,delays,latency,limits,order",
+    ),
+    "reports that were under way when a stream broke are not sent again": (
+        1001,
+        [2],
+        "commits,delays,latency,limits,order",
+    ),
 }
 
 

@@ -19,6 +19,49 @@ def test_in_every_universe_all_is_as_it_must_be(first: int) -> None:
         assert not outcome.failed, told(shrink(outcome))
 
 
+# Seeds of new universes in which something was wrong, and what it was.
+MET = {
+    6545: ([1, 2], "limits", "a crash damaged bytes that were fsynced: no disk that SQLite counts on does"),
+    6053: ([1, 3, 5], "delays,latency,limits,order", "verify: a plan was changed before a kill, unseen"),
+    6151: ([1], "latency,limits,order", "verify: the run had started, and nothing of it was kept"),
+    6182: ([2, 3], "commits,latency,limits,order", "verify: dropped, withdrawn, accepted and dropped again"),
+    6240: (range(1, 8), "", "verify: rounds that were asked for unseen, before the next change of the plan"),
+    6345: ([1, 3], "delays,latency,limits", "verify: asked for, and accepted once more after a kill"),
+    6268: (
+        [1, 3, 4, 5, 6],
+        "commits,delays,limits",
+        "verify: what is over, by a plan that the journal forgot",
+    ),
+    7972: (
+        [2, 3, 4, 6],
+        "commits,latency,limits",
+        "verify: not given out unseen, and not due when the next broker began",
+    ),
+    22394: ([3, 4], "delays,limits,order", "verify: sent unseen, then its link was cut off unseen"),
+    26084: ([1, 2, 3, 4, 5, 7], "commits,delays,limits", "verify: sent unseen, under a plan nobody knew of"),
+    23359: (
+        [1, 2, 3, 5, 8],
+        "limits",
+        "given out in a blackout: that a round had been asked for was forgotten with a kill",
+    ),
+    23934: (
+        range(1, 7),
+        "",
+        "dropped while the disk took its time: that was promised, forgotten with a kill, and delivered",
+    ),
+    100113: (range(1, 5), "limits", "a torn tail said, by a flipped bit, that a transaction ended in it"),
+    105423: ([2, 3, 6, 8], "latency,order", "the world: what a killed broker had delivered is pending again"),
+    6620: ([2], "latency,limits,order", "the world: given out before a kill, then accepted anew and dropped"),
+}
+
+
+@pytest.mark.parametrize("seed", MET)
+def test_what_was_wrong_in_a_new_universe_is_right_now(seed: int) -> None:
+    events, without, was = MET[seed]
+    outcome = run_seed(seed, events, [part for part in without.split(",") if part])
+    assert not outcome.failed, f"{was}: {told(outcome)}"
+
+
 def test_a_universe_is_a_function_of_its_seed() -> None:
     drawn = next(each for each in map(universe, SEEDS) if len(each.events) > 6)
     once, again = run(drawn, logs=True), run(drawn, logs=True)

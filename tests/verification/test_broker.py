@@ -8,7 +8,8 @@ import pytest
 from edgefw.core.account import Entry, Kind
 from edgefw.delays import edits
 from edgefw.delays.body import read_fault
-from edgefw.delays.plan import Moment, plan_to_json
+from edgefw.delays.entry import Moment
+from edgefw.delays.plan import plan_to_json
 from edgefw.errors import RecordError
 from edgefw.scenario.plan import scenario_plan
 from edgefw.verification.broker import SECOND, BrokerAgain

@@ -273,11 +273,10 @@ def test_an_account_whose_releases_were_moved_is_refused(forger: Forger) -> None
         forger.sql("UPDATE account SET round = round - 1 WHERE kind = 8 AND agent = 1 AND round > 3")
         refusal(forger)
         return
-    where = "WHERE kind = 6 AND agent = 1 AND round = 5"
-    moved = "UPDATE account SET moment = moment - 50000000"
-    forger.sql(f"{moved} {where}")
+    place = (6, 1, 5)  # the release of agent 1's feedback of round 5
+    forger.sql("UPDATE account SET moment = due - 50000000 WHERE (kind, agent, round) = (?, ?, ?)", place)
     assert "released though it was not due" in refusal(forger)
-    forger.sql(f"{moved}, due = due - 100000000 {where}")
+    forger.sql("UPDATE account SET due = due - 100000000 WHERE (kind, agent, round) = (?, ?, ?)", place)
     assert "released though it was not due" in refusal(forger)
 
 
@@ -309,7 +308,7 @@ def test_acknowledgements_that_were_taken_out_are_missed(forger: Forger) -> None
 TWICE = (
     "INSERT INTO account (moment, kind, agent, round, version) "
     "SELECT moment + 1, kind, agent, round, version "
-    "FROM account WHERE kind {kinds} AND agent = 2"
+    "FROM account WHERE kind {kinds} AND agent = 2 AND moment + 1 NOT IN (SELECT moment FROM account)"
 )
 
 

@@ -8,21 +8,21 @@ from edgefw.core.account import Entry, Kind
 from edgefw.verification.untold import Span, Untold
 
 ACCOUNT = [
-    Entry(10, Kind.BEGUN),
-    Entry(11, Kind.PLAN),
-    Entry(20, Kind.ACCEPTED, 0, 1, due=25),
-    Entry(25, Kind.RELEASED, 0, 1, due=25),
-    Entry(30, Kind.ACCEPTED, 0, 2),  # told again, by a broker that knows of no due time
-    Entry(35, Kind.ACCEPTED, 0, 3),
-    Entry(40, Kind.BEGUN),
-    Entry(41, Kind.PLAN),
-    Entry(50, Kind.ACCEPTED, 0, 4, due=50),
-    Entry(60, Kind.BEGUN),
+    Entry(10, Kind.BEGUN, version=1),
+    Entry(11, Kind.PLAN, version=1),
+    Entry(20, Kind.ACCEPTED, 0, 1, 1, due=25),
+    Entry(25, Kind.RELEASED, 0, 1, 1, due=25),
+    Entry(30, Kind.ACCEPTED, 0, 2, 1),  # told again, by a broker that knows of no due time
+    Entry(35, Kind.ACCEPTED, 0, 3, 1),
+    Entry(40, Kind.BEGUN, version=1),
+    Entry(41, Kind.PLAN, version=1),
+    Entry(50, Kind.ACCEPTED, 0, 4, 1, due=50),
+    Entry(60, Kind.BEGUN, version=1),
 ]
 
 
 def test_a_span_goes_from_the_last_that_was_told_to_the_next_beginning() -> None:
-    assert Untold(ACCOUNT).spans == (Span(25, 40), Span(50, 60))
+    assert Untold(ACCOUNT).spans == (Span(25, 40, 1, 1), Span(50, 60, 1, 1))
     assert Untold(ACCOUNT[:6]).spans == ()  # the end of a run is no restart
 
 

@@ -78,7 +78,8 @@ def test_delays_are_kept_to_the_nanosecond_and_the_record_verifies(late: RunFold
 def test_a_blackout_begins_and_ends_when_it_says(late: RunFolder) -> None:
     start = min(entry.moment for entry in late.account() if entry.kind is Kind.ACCEPTED)
     released = [entry.moment - start for entry in entries(late, Kind.RELEASED, 0)]
-    assert not [each for each in released if 500 * MS <= each < 1200 * MS]
+    # What was due just before it begins may be told some nanoseconds later, as above.
+    assert not [each for each in released if 500 * MS + 100 <= each < 1200 * MS]
     assert len([each for each in released if 1200 * MS <= each < 1200 * MS + 100]) >= 7
 
 

@@ -20,6 +20,7 @@ SHORT: dict[str, Any] = {
     "data.source": "synthetic",
     "data.samples": 240,
     "data.features": 8,
+    "data.classes": 4,
     "algorithm.stop_after": ROUNDS,
     "algorithm.sub_iterations": 3,
 }

@@ -50,6 +50,23 @@ def test_timers_come_in_order_each_at_its_moment() -> None:
     run(work())
 
 
+@pytest.mark.parametrize("others", [0, 1, 7])
+def test_timers_of_one_moment_go_off_in_the_order_in_which_they_were_set(others: int) -> None:
+    seen: list[int] = []
+
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        moment = loop.time() + 1
+        for i in range(8):
+            loop.call_at(moment, seen.append, i)
+            if i < others:  # whoever looks from outside sets timers too
+                loop.call_at(moment - 1 / (i + 2), lambda: None)
+        await asyncio.sleep(2)
+
+    run(work())
+    assert seen == list(range(8))
+
+
 def test_who_waits_for_nothing_is_told() -> None:
     async def work() -> None:
         await asyncio.Event().wait()

@@ -2,12 +2,9 @@
 
 import { element } from "./looks.js";
 
-let token = null;
-
 async function call(verb, path, body) {
   const headers = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  if (token) headers.Authorization = `Bearer ${token}`;
   const answer = await fetch(`admin${path}`, { method: verb, headers, body: body === undefined ? undefined : JSON.stringify(body) });
   const text = await answer.text();
   const found = text ? JSON.parse(text) : null;
@@ -128,11 +125,15 @@ export class Panel {
 
   #tokenForm() {
     this.tokens = element("form", { hidden: true }, element("label", {}, "The broker asks for its token", element("input", { type: "password", name: "token", autocomplete: "off" })), element("button", { class: "button" }, "Use it"));
-    this.tokens.addEventListener("submit", (event) => {
+    this.tokens.addEventListener("submit", async (event) => {
       event.preventDefault();
-      token = this.tokens.elements.token.value;
-      this.tokens.hidden = true;
-      this.refresh();
+      const token = this.tokens.elements.token;
+      // The answer sets a cookie that no script can read; the token is kept nowhere.
+      const answer = await fetch("admin/login", { method: "POST", headers: { Accept: "application/json" }, body: new URLSearchParams({ token: token.value }) });
+      token.value = "";
+      if (answer.ok) this.#say("", "");
+      else this.#say("error", "this is not the token");
+      await this.refresh();
     });
     return this.tokens;
   }

@@ -26,7 +26,7 @@ export function number(value, digits = 2) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
   if (size >= 1000) return Math.round(value).toLocaleString("en");
-  return value.toFixed(size >= 100 ? Math.min(digits, 1) : digits);
+  return value.toFixed(size >= 100 ? Math.min(digits, 1) : digits).replace(/^-(0\.?0*)$/, "$1"); // no -0.00
 }
 
 export function seconds(value) {

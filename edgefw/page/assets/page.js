@@ -4,11 +4,11 @@ import { Charts } from "./charts.js";
 import { Panel } from "./controls.js";
 import { Graph, legend } from "./graph.js";
 import { MANY, clock, element, lineColor, number, seconds } from "./looks.js";
-import { Story } from "./story.js";
+import { FEW, Story } from "./story.js";
 
 const $ = (id) => document.getElementById(id);
-const FEW = 10; // points that the length of a round is the mean of
 const BEHIND = 1.1; // times the pace asked for: a longer round is worth a word
+const NARROW = new Set([0, 1, 2, 4, 6, 7]); // columns of the table that there is room for on a telephone
 
 class Page {
   constructor(about, prepared) {
@@ -30,10 +30,11 @@ class Page {
   }
 
   #introduce() {
-    const { name, agents, topology, algorithm, clock: kind, pace, seed } = this.about;
+    const { name, agents, topology, algorithm, clock: kind, pace, seed, simulated } = this.about;
     $("name").textContent = name;
     document.title = `${name} · edgefw`;
-    const facts = [`${agents} agents`, topology, algorithm, kind === "wall" ? `wall clock${pace ? `, ${seconds(pace)} a round` : ", as fast as it goes"}` : "rounds clock", `seed ${seed}`];
+    const timing = simulated ? "simulated" : kind === "wall" ? `wall clock${pace ? `, ${seconds(pace)} a round` : ", as fast as it goes"}` : "rounds clock";
+    const facts = [`${agents} agents`, topology, algorithm, timing, `seed ${seed}`];
     $("facts").replaceChildren(...facts.map((fact) => element("li", {}, fact)));
     $("graph-hint").textContent = this.groups
       ? "Each circle is a group of neighbouring agents. Choose one (click, or arrow keys and Enter) to see its members."
@@ -168,7 +169,7 @@ class Page {
     $("tile-pace").textContent = seconds(pace);
     const late = about.pace && pace > about.pace * BEHIND;
     $("tile-pace").closest(".tile").classList.toggle("off", Boolean(late));
-    $("tile-pace-note").textContent = about.pace ? `asked for: ${seconds(about.pace)}` : Number.isNaN(pace ?? NaN) && !about.live ? "a simulated run has no clock" : "as fast as it goes";
+    $("tile-pace-note").textContent = about.simulated ? "a simulated run has no clock" : about.pace ? `asked for: ${seconds(about.pace)}` : "as fast as it goes";
   }
 
   // The length of a round, as the last few were.
@@ -182,9 +183,16 @@ class Page {
     for (const name of ["queue", "delay"]) this.charts.note(name, this.n > MANY ? "coloured: a fault is set" : "");
     const none = (name) => this.story.points > 3 && this.story[name].every((curve) => curve.every(Number.isNaN));
     if (none("regret")) for (const name of ["regret", "ratio"]) this.charts.note(name, this.story.status.regret ?? "");
-    this.charts.note("cost", none("cost") ? this.story.status.cost ?? "" : "bold: network; against the run without");
-    if (none("observed")) this.charts.note("observed", "nothing has come yet");
-    $("chart-pace").hidden = this.story.points > 1 && this.story.pace.every(Number.isNaN); // a simulated run has no clock
+    this.charts.note("cost", none("cost") ? this.story.status.cost ?? "" : this.#simulated() ?? "against the run without");
+    if (none("observed")) this.charts.note("observed", this.about.live ? "nothing has come yet" : "nothing has come");
+    $("chart-pace").hidden = this.about.simulated;
+  }
+
+  // How far the run without delays is, where that is well behind.
+  #simulated() {
+    const { network_cost: cost, rounds, points } = this.story;
+    const last = cost.findLastIndex((value) => !Number.isNaN(value));
+    return points - 1 - last > FEW ? `simulated up to round ${rounds[last]}` : null;
   }
 
   #banner() {
@@ -202,7 +210,7 @@ class Page {
   #events() {
     const made = this.story.events.slice(-200).reverse().map((event) =>
       element("li", { class: event.kind }, element("time", {}, `round ${event.round}${event.seconds === null ? "" : `\n${clock(event.seconds)}`}`), element("span", {}, event.text)));
-    $("events").replaceChildren(...(made.length ? made : [element("li", { class: "none" }, "Nothing yet: no change of the delays, no fault of the network.")]));
+    $("events").replaceChildren(...(made.length ? made : [element("li", { class: "none" }, `Nothing${this.about.live ? " yet" : ""}: no change of the delays, no fault of the network.`)]));
   }
 
   #row(i, round) {
@@ -223,8 +231,8 @@ class Page {
     const table = $("table");
     const rows = this.names.map((_, i) => this.#row(i, round));
     if (table.rows.length !== rows.length + 1) {
-      const head = element("thead", {}, element("tr", {}, ...rows[0].map(([name]) => element("th", { scope: "col" }, name))));
-      const body = element("tbody", {}, ...rows.map((row, i) => element("tr", {}, element("th", { scope: "row" }, this.#swatch(i), element("button", { type: "button", on: { click: (event) => this.choose(i, event.target) } }, this.names[i])), ...row.slice(1).map(() => element("td")))));
+      const head = element("thead", {}, element("tr", {}, ...rows[0].map(([name], c) => element("th", { scope: "col", class: room(c) }, name))));
+      const body = element("tbody", {}, ...rows.map((row, i) => element("tr", {}, element("th", { scope: "row" }, this.#swatch(i), element("button", { type: "button", on: { click: (event) => this.choose(i, event.target) } }, this.names[i])), ...row.slice(1).map((_, c) => element("td", { class: room(c + 1) })))));
       table.replaceChildren(element("caption", { class: "unseen" }, "Every agent in the round that is looked at"), head, body);
     }
     const body = table.tBodies[0];
@@ -243,6 +251,10 @@ class Page {
     made.style.background = lineColor(i, this.n);
     return made;
   }
+}
+
+function room(column) {
+  return NARROW.has(column) ? "" : "few";
 }
 
 async function get(path) {

@@ -3,6 +3,8 @@
 const NETWORK = ["rounds", "seconds", "pace", "network_loss", "network_regret", "network_ratio", "network_cost"];
 export const AGENTS = ["loss", "regret", "ratio", "cost", "total_delay", "queue", "delay", "requested", "observed"];
 
+export const FEW = 10; // points that are nearly the same
+
 export function unpack(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   return new Float32Array(bytes.buffer);
@@ -37,10 +39,11 @@ export class Story {
     return this.rounds.length;
   }
 
-  // The last value that an agent's curve has at a point or before it.
+  // The last value that an agent's curve has at a point or a little before it; a cost that is old is none.
   known(name, agent, point) {
     const curve = this[name][agent];
-    for (let p = Math.min(point, curve.length - 1); p >= 0 && p > point - 60; p--) if (!Number.isNaN(curve[p])) return curve[p];
+    const first = Math.max(point - (name === "cost" ? FEW : 60), -1);
+    for (let p = Math.min(point, curve.length - 1); p > first; p--) if (!Number.isNaN(curve[p])) return curve[p];
     return NaN;
   }
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgefw.problem.feasible.base import Atoms, FeasibleSet, Real
-from edgefw.problem.feasible.rows import largest_magnitude, nearest_on_simplex
+from edgefw.problem.feasible.rows import largest_magnitude, largest_of_one, nearest_on_simplex
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,10 +34,18 @@ class L1PerClass(FeasibleSet):
 
         Ties: a positive entry before a negative one, then the first. A row of zeros gives -r at its first.
         """
-        place, picked = largest_magnitude(direction)
         r = direction.dtype.type(self.radius)
+        if direction.ndim == 2 and direction.flags.c_contiguous:
+            index, positive = largest_of_one(direction)
+            return Atoms(index, np.where(positive, -r, r))
+        place, picked = largest_magnitude(direction)
+        return Atoms(place + self._first, np.where(picked >= 0, -r, r))
+
+    @cached_property
+    def _first(self) -> NDArray[np.intp]:
+        """The flat positions at which the rows of a point begin, (C,)."""
         classes, m = self.shape
-        return Atoms(place + np.arange(0, classes * m, m), np.where(picked >= 0, -r, r))
+        return np.arange(0, classes * m, m)
 
     def _nearest(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.copysign(nearest_on_simplex(np.abs(x), self.radius), x)

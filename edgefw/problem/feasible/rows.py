@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +18,7 @@ def smallest(a: Real) -> tuple[NDArray[np.intp], Real]:
     """Return position and value of the smallest entry of each row of a (..., m), both (...); ties: first."""
     rows, back = _in_memory_order(a)
     place = rows.argmin(-1)
-    return place.transpose(back), _at(rows, place).transpose(back)
+    return _turned(place, back), _turned(_at(rows, place), back)
 
 
 def largest_magnitude(a: Real) -> tuple[NDArray[np.intp], Real]:
@@ -30,7 +32,20 @@ def largest_magnitude(a: Real) -> tuple[NDArray[np.intp], Real]:
     top, bottom = _at(rows, high), _at(rows, low)
     positive = top >= -bottom
     place, value = np.where(positive, high, low), np.where(positive, top, bottom)
-    return place.transpose(back), value.transpose(back)
+    return _turned(place, back), _turned(value, back)
+
+
+def largest_of_one(a: Real) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the flat position of that entry of each row of one contiguous a (C, m), and whether it is >= 0.
+
+    The same choice in half the steps, of which an agent takes as many as it has exchanges; both are (C,).
+    """
+    starts, flat = _starts(a.shape[:1], a.shape[1]), a.reshape(-1)
+    high, low = a.argmax(-1), a.argmin(-1)
+    high += starts
+    low += starts
+    positive = flat.take(high) >= -flat.take(low)
+    return np.where(positive, high, low), positive
 
 
 def nearest_on_simplex(a: NDArray[np.float64], total: float) -> NDArray[np.float64]:
@@ -52,20 +67,30 @@ def nearest_on_simplex(a: NDArray[np.float64], total: float) -> NDArray[np.float
     return np.asarray(np.maximum(level - drop, 0))
 
 
-def _in_memory_order(a: Real) -> tuple[Real, tuple[int, ...]]:
-    """Return `a` with its leading axes in memory order, and the axes that put a reduced array back.
+def _in_memory_order(a: Real) -> tuple[Real, tuple[int, ...] | None]:
+    """Return `a` with its leading axes in memory order, and the axes that put a reduced array back, if any.
 
     numpy copies what it scans unless that is contiguous; a (n, C, m) view of (C, n, m) memory is, so turned.
     """
     lead = a.ndim - 1
     if a.flags.c_contiguous:
-        return a, tuple(range(lead))
+        return a, None
     order = sorted(range(lead), key=lambda axis: -a.strides[axis])
     return a.transpose(*order, lead), tuple(sorted(range(lead), key=order.__getitem__))
 
 
+def _turned(reduced: NDArray[Any], back: tuple[int, ...] | None) -> NDArray[Any]:
+    return reduced if back is None else reduced.transpose(back)
+
+
 def _at(rows: Real, place: NDArray[np.intp]) -> Real:
     """Return the entries of rows (..., m) at place (...)."""
-    m = rows.shape[-1]
-    start = np.arange(0, rows.size, m).reshape(place.shape)
-    return rows.reshape(-1).take(start + place)
+    return rows.reshape(-1).take(_starts(place.shape, rows.shape[-1]) + place)
+
+
+@lru_cache(16)
+def _starts(lead: tuple[int, ...], m: int) -> NDArray[np.intp]:
+    """Return where rows begin in memory, of shape `lead`; an agent asks for the same in every exchange."""
+    starts = np.arange(0, math.prod(lead) * m, m).reshape(lead)
+    starts.flags.writeable = False
+    return starts

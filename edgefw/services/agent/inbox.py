@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from edgefw.core.messages import Feedback
@@ -15,6 +15,7 @@ class Inbox:
         self._since: dict[int, float] = {}  # round -> when it was submitted; by round; not yet received
         self._given_up: dict[int, float] = {}  # the same, where it is not to be expected
         self._waiting: dict[int, Feedback] = {}  # received, not yet used
+        self._news: list[int] = []  # given up, and not yet asked for
         self._unused = 0  # submitted and not yet used in a sweep
         self.total_delay = 0  # B_i so far: every feedback counts one for each round it is not yet used in
 
@@ -54,7 +55,28 @@ class Inbox:
         if (since := self._since.pop(t, None)) is None:
             return False
         self._given_up[t] = since
+        self._news.append(t)
         return True
+
+    def newly_lost(self) -> list[int]:
+        """Take out what was lost since this was asked before."""
+        news, self._news = self._news, []
+        return news
+
+    def save(self) -> dict[str, Any]:
+        """Return what it has been told, between two rounds; what was not used is to come again."""
+        return {
+            "awaited": sorted({*self._since, *self._waiting}),
+            "given up": [*self._given_up],
+            "unused": self._unused,
+            "total delay": self.total_delay,
+        }
+
+    def load(self, saved: dict[str, Any], now: float) -> None:
+        """Go on from what was saved; how long feedback has been on its way is counted from now."""
+        self._since = dict.fromkeys(saved["awaited"], now)
+        self._given_up = dict.fromkeys(saved["given up"], now)
+        self._unused, self.total_delay = saved["unused"], saved["total delay"]
 
     def take(self, t: int) -> list[Feedback]:
         """Return F_t: what has come and was not used yet, by round; nothing of a round after t."""

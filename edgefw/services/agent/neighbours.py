@@ -6,8 +6,8 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from edgefw.services.clock import loop_time
-from edgefw.transport.codec import encode_frame
+from edgefw.services.clock import EXACT, loop_time
+from edgefw.transport.frames import encode_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,12 +29,15 @@ class Neighbours:
     ) -> None:
         self._agent, self._links, self._timeout, self._metrics = agent, links, timeout, metrics
         self._silent: set[int] = set()  # those of whom the log has said so
+        self._meeting: _Meeting | None = None  # that goes on, if one does
+        self._timer: asyncio.TimerHandle | None = None
         self.messages = 0  # frames handed over so far
+        self.bytes_before = 0  # that an earlier life of the agent has sent
 
     @property
     def sent_bytes(self) -> int:
         """Bytes that have been sent so far."""
-        return sum(link.sent_bytes for link in self._links.values())
+        return self.bytes_before + sum(link.sent_bytes for link in self._links.values())
 
     async def exchange(self, frame: Frame) -> dict[int, Frame]:
         """Send a frame to all neighbours; return theirs of the same (t, k), waiting without end."""
@@ -49,19 +52,30 @@ class Neighbours:
 
     async def _all_there(self, meeting: _Meeting) -> None:
         """Wait until all frames have come; meanwhile the log says now and then who is silent."""
-        self._report_later(meeting)
+        self._meeting = meeting
+        if self._timer is None:
+            self._report_at(meeting.report_at)
         try:
-            await meeting.whole
+            await meeting.whole()
         finally:
-            self._timer.cancel()
+            self._meeting = None
             meeting.end()
 
-    def _report_later(self, meeting: _Meeting) -> None:
-        self._timer = asyncio.get_running_loop().call_later(REPORT_WAIT, self._report, meeting)
+    def _report_at(self, moment: float) -> None:
+        self._timer = asyncio.get_running_loop().call_at(moment, self._report)
 
-    def _report(self, meeting: _Meeting) -> None:
-        self._say_who_is_silent(meeting)
-        self._report_later(meeting)
+    def _report(self) -> None:
+        """Say who is silent, if it is time for that.
+
+        The timer is not set anew for each exchange, of which there are thousands a second.
+        """
+        self._timer, meeting = None, self._meeting
+        if meeting is None:
+            return
+        if meeting.report_at <= loop_time() + EXACT:
+            self._say_who_is_silent(meeting)
+            meeting.report_at += REPORT_WAIT
+        self._report_at(meeting.report_at)
 
     def _heard(self, peer: int, waited: float) -> None:
         """Note that a neighbour's frame has come."""
@@ -92,10 +106,16 @@ class _Meeting:
     ) -> None:
         self.frame, self._links, self._heard = frame, links, heard
         self.frames: dict[int, Frame] = {}
-        self.whole: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._whole: asyncio.Future[None] | None = None
         self._begin = loop_time()
+        self.report_at = self._begin + REPORT_WAIT
         for link in links.values():
             link.expect(frame.t, frame.k, self._came)
+
+    async def whole(self) -> None:
+        """Wait until all frames have come, some of which have not."""
+        self._whole = asyncio.get_running_loop().create_future()
+        await self._whole
 
     def waited(self) -> float:
         """Return for how many seconds it has been going on."""
@@ -113,5 +133,5 @@ class _Meeting:
     def _came(self, frame: Frame) -> None:
         self.frames[frame.agent] = frame
         self._heard(frame.agent, self.waited())
-        if len(self.frames) == len(self._links):
-            self.whole.set_result(None)
+        if self._whole is not None and len(self.frames) == len(self._links):
+            self._whole.set_result(None)

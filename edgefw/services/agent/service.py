@@ -10,41 +10,50 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgefw.core.agent import make_agent
+from edgefw.core.account import UNANSWERED
+from edgefw.core.agent import algorithm, make_agent
+from edgefw.core.algorithm import Savable
 from edgefw.core.messages import Feedback, Frame, Play, Score, gradient_norm, observe
 from edgefw.errors import EdgefwError, RunOverError, WireError
 from edgefw.problem.loss import make_loss
 from edgefw.problem.stream import Stream
 from edgefw.services.agent.inbox import Inbox
+from edgefw.services.agent.memory import GoBackError, Memory, payloads_of
 from edgefw.services.agent.neighbours import Neighbours
+from edgefw.services.agent.snapshot import Snapshot, Submission, opened
+from edgefw.services.agent.ticks import Ticks
 from edgefw.services.clock import loop_time, reached
 from edgefw.services.config import AgentConfig, Place, unpack_shard
+from edgefw.services.machine import REAL, Machine
 from edgefw.services.runtime import Server, Stop, answering, run_service, unless
 from edgefw.telemetry.metrics import AgentMetrics, new_registry
 from edgefw.transport.broker_client import BrokerClient, Delivery
 from edgefw.transport.channel import GRPC
 from edgefw.transport.codec import decode_feedback, encode_feedback
-from edgefw.transport.joining import join
+from edgefw.transport.joining import CompleteError, Joined, join
 from edgefw.transport.observer_client import ObserverClient
-from edgefw.transport.peer_link import Identity, PeerLink
-from edgefw.transport.peers import PeerServicer, keep_dialling
-from edgefw.v1.peer_service_pb2_grpc import add_PeerServiceServicer_to_server
+from edgefw.transport.peer_link import Identity, PeerLink, Reach
+from edgefw.transport.peers import PeerServicer, add_peer_servicer, keep_dialling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from edgefw.problem.dataset import Dataset
+    from edgefw.services.agent.sealed import Sealed
     from edgefw.transport.seam import Transport
 
 log = logging.getLogger(__name__)
 
-UNANSWERED = 4  # submissions that the broker has not yet taken for good; then the agent waits
-FAREWELL = 10.0  # seconds that the observer gets to score the last plays
+FAREWELL = 60.0  # seconds that the observer gets to score the last plays, if it has to come back first
 
 
 @dataclass(frozen=True)
 class AgentOptions:
-    """How an agent runs: whose run it joins, where it listens, at which address others reach it."""
+    """How an agent runs: whose run it joins, where it listens, at which address others reach it.
+
+    It keeps its checkpoints in a folder; without one, it cannot come back after a kill.
+    """
 
     agent: int
     observer: str
@@ -52,6 +61,8 @@ class AgentOptions:
     advertise: str
     stay: bool = False
     transport: Transport = GRPC
+    machine: Machine = REAL
+    checkpoints: Path | None = None
 
 
 def run(options: AgentOptions) -> int:
@@ -61,25 +72,53 @@ def run(options: AgentOptions) -> int:
 
 async def serve(options: AgentOptions, stop: Stop) -> None:
     """Join the observer's run and play it; and the next one, should that run be started anew."""
+    memory = Memory(options.checkpoints, options.machine)
+    try:
+        while (joined := await unless(stop, _joined(options, memory))) is not None:
+            try:
+                await _play(options, joined, memory, stop)
+            except RunOverError as over:
+                log.warning("%s; joining the next run", over)
+            else:
+                return
+    except CompleteError as over:
+        log.info("%s", over)
+        if options.stay:
+            await answering("agent", options.listen, stop.wait, options.transport)
+    finally:
+        await memory.close()
+
+
+async def _joined(options: AgentOptions, memory: Memory) -> Joined:
+    """Become a part of the run, of which the agent may have been one before."""
     place, transport = options.listen, options.transport
     ask = partial(join, options.observer, options.advertise, place.metrics_port, options.agent, transport)
-    while (joined := await unless(stop, answering("agent", place, ask, transport))) is not None:
-        config = AgentConfig.from_json(joined.configuration)
-        shard = unpack_shard(joined.samples, config)
+    remembered = await memory.recall()
+    return await answering("agent", place, partial(ask, remembered=remembered), transport)
+
+
+async def _play(options: AgentOptions, joined: Joined, memory: Memory, stop: Stop) -> None:
+    """Play a run, from what is remembered of it; go back further where a neighbour needs that."""
+    config = AgentConfig.from_json(joined.configuration)
+    shard = unpack_shard(joined.samples, config)
+    savable = algorithm(config.spec.algorithm).savable
+    await memory.begin(joined.run_id, config.checkpoint_every, savable=savable)
+    while True:
         try:
-            await AgentService(config, shard, options).serve(stop)
-        except RunOverError as over:
-            log.warning("%s; joining the next run", over)
-        else:
-            return
+            return await AgentService(config, shard, options, memory).serve(stop)
+        except GoBackError as back:
+            log.warning("%s", back)
+        await memory.go_back()
 
 
 class AgentService:
     """One agent of the emulated network."""
 
-    def __init__(self, config: AgentConfig, shard: Dataset, options: AgentOptions) -> None:
+    def __init__(
+        self, config: AgentConfig, shard: Dataset, options: AgentOptions, memory: Memory | None = None
+    ) -> None:
         spec = config.spec
-        self._options = options
+        self._options, self._memory = options, memory or Memory(None, options.machine)
         self._config, self._spec, self._shard = config, spec, shard
         self._core = make_agent(spec)
         self._loss = make_loss(config.loss, config.loss_params)
@@ -89,26 +128,32 @@ class AgentService:
         self._registry = new_registry("agent")
         self._metrics = AgentMetrics(self._registry, spec.agent)
         me = Identity(spec.agent, config.run_id, spec.exchanges, spec.shape)
-        self._links = {j: PeerLink(me, j, self._metrics) for j in self._core.neighbours}
+        self._memory.saved = self._metrics.checkpoint_duration.observe
+        reach = Reach(self._memory.round, self._memory.back * spec.exchanges, self._memory.behind)
+        self._links = {j: PeerLink(me, j, self._metrics, reach) for j in self._core.neighbours}
         self._neighbours = Neighbours(spec.agent, self._links, config.peer_timeout, self._metrics)
         self._me = me
         self._inbox = Inbox()
         self._room = asyncio.Semaphore(UNANSWERED)
+        self._submissions: dict[int, Submission] = {}  # not yet answered
+        self._payloads: dict[int, bytes] = {}  # of feedback that has come and was not used yet
+        self._at_once = False  # whether feedback is acknowledged as it comes: no sweep will use it
+        self._live = asyncio.Event()  # no sweep is gone through once more: feedback may come
         self._round = 0  # of the last play
 
     async def serve(self, stop: Stop) -> None:
         """Listen, join the network, play all rounds, and end (or stay) when they are over."""
         server = Server(self._registry, transport=self._options.transport)
         servicer = PeerServicer(self._me, self._links, self._metrics)
-        await server.start(self._options.listen, partial(add_PeerServiceServicer_to_server, servicer))
+        await server.start(self._options.listen, partial(add_peer_servicer, servicer))
         await server.ready()
         log.info("listening on %s, neighbours %s", self._options.listen.address, sorted(self._links))
         try:
-            await unless(stop, self._live())
+            await unless(stop, self._run())
         finally:
             await server.stop()
 
-    async def _live(self) -> None:
+    async def _run(self) -> None:
         """Everything an agent does, as tasks that end together."""
         config, spec = self._config, self._spec
         observer, transport = self._options.observer, self._options.transport
@@ -117,12 +162,13 @@ class AgentService:
         try:
             async with asyncio.TaskGroup() as group:
                 helpers = [group.create_task(self._observer.run())]
+                helpers.append(group.create_task(self._memory.until_behind()))
                 for j, link in self._links.items():
                     if j > spec.agent:
                         dial = keep_dialling(self._me, link, config.peers[j], self._metrics, transport)
                         helpers.append(group.create_task(dial))
-                if config.clock == "wall":
-                    helpers.append(group.create_task(self._subscribe()))
+                helpers.append(group.create_task(self._subscribe()))
+                await self._recall(group)
                 await self._play_all(group)
                 await self._say_farewell()
                 if self._options.stay:
@@ -136,30 +182,75 @@ class AgentService:
             await self._broker.close()
 
     async def _play_all(self, group: asyncio.TaskGroup) -> None:
-        arrivals: list[Feedback] = []
-        tick = loop_time()
-        for t in range(1, self._config.rounds + 1):
-            late = self._missed(tick) if t > 1 else None
-            await asyncio.sleep(max(0.0, tick - loop_time()))
-            tick = max(tick, loop_time()) + self._config.pace
-            if self._config.clock == "wall":
-                arrivals = self._inbox.take(t - 1)
+        ticks = Ticks(self._config.pace)
+        for t in range(self._memory.round + 1, self._config.rounds + 1):
+            if (record := self._memory.recorded(t)) is not None:
+                arrivals, late = self._once_more(t, record), None
+            else:
+                arrivals, late = await self._arrivals(t, ticks)
             begin = loop_time()
             play = await self._sweep(t, arrivals)
             self._metrics.round_duration.observe(loop_time() - begin)
-            if t == 1:  # its sweep was also the wait for neighbours to come up: the pace begins now
-                tick = loop_time() + self._config.pace
+            if record is None:
+                ticks.begin()  # the first sweep was also the wait for neighbours to come up
             await self._learn_later(play, arrivals, late, group)
-            if self._config.clock == "rounds":
-                for delivery in await self._broker.collect(t):
-                    self._receive(delivery)
-                arrivals = self._inbox.take(t)
+            if self._memory.is_due(t):
+                self._memory.keep(t, *self._snapshot().parts())
+        await self._collect(self._config.rounds)
+        self._live.set()
+        self._at_once = True
+        self._broker.receipt()()
         log.info("played all %d rounds", self._config.rounds)
 
-    def _missed(self, tick: float) -> float | None:
-        """Return by how many seconds a round begins after its tick; None if it is in time, or has no tick."""
-        late = loop_time() - tick
-        return late if self._config.pace and late > 0 else None
+    async def _recall(self, group: asyncio.TaskGroup) -> None:
+        """Become what the agent was when its checkpoint was made; what was unanswered is sent again."""
+        if (checkpoint := self._memory.checkpoint) is None:
+            return
+        was = opened(checkpoint)
+        assert isinstance(self._core, Savable)  # noqa: S101 - there are no checkpoints of others
+        self._core.load(was.core)
+        self._inbox.load(was.inbox, loop_time())
+        self._neighbours.messages, self._neighbours.bytes_before = was.messages, was.sent_bytes
+        self._observer.report_again(was.reports)
+        for s, submission in was.submissions.items():
+            await self._submit(s, submission, group)
+
+    def _snapshot(self) -> Snapshot:
+        """Return the agent as it is between two rounds."""
+        assert isinstance(self._core, Savable)  # noqa: S101 - likewise
+        return Snapshot(
+            self._core.save(),
+            self._inbox.save(),
+            self._submissions,
+            self._observer.unanswered(),
+            self._neighbours.messages,
+            self._neighbours.sent_bytes,
+        )
+
+    async def _arrivals(self, t: int, ticks: Ticks) -> tuple[list[Feedback], float | None]:
+        """Return F_{t-1}, which is on disk by then, and by how many seconds the tick was missed."""
+        self._live.set()
+        await self._collect(t - 1)
+        late = await ticks.reach()
+        arrivals, acknowledge = self._inbox.take(t - 1), self._broker.receipt()
+        payloads = {feedback.round: self._payloads.pop(feedback.round) for feedback in arrivals}
+        await self._memory.keep_arrivals(t, payloads, self._inbox.newly_lost())
+        acknowledge()
+        return arrivals, late
+
+    def _once_more(self, t: int, record: Sealed) -> list[Feedback]:
+        """Return F_{t-1} as it was in an earlier life."""
+        self.dropped(record.words["dropped"])
+        for s, payload in payloads_of(record).items():
+            self._inbox.received(self._decode(s, payload), loop_time())
+        self._inbox.newly_lost()
+        return self._inbox.take(t - 1)
+
+    async def _collect(self, t: int) -> None:
+        """Receive F_t (rounds clock)."""
+        if self._config.clock == "rounds" and t > 0:
+            for delivery in await self._broker.collect(t):
+                self._receive(delivery)
 
     async def _sweep(self, t: int, arrivals: list[Feedback]) -> Play:
         """Run update t-1 and prediction t with the neighbours."""
@@ -167,10 +258,10 @@ class AgentService:
         step: Frame | Play = self._core.start_sweep(t, arrivals)
         while isinstance(step, Frame):
             frames = await self._neighbours.exchange(step)
-            begin = loop_time()
+            ready = loop_time() + self._config.compute if self._config.compute else None
             step = self._core.advance(frames)
-            if self._config.compute:
-                await reached(begin + self._config.compute)
+            if ready is not None:
+                await reached(ready)
         return step
 
     async def _learn_later(
@@ -183,11 +274,12 @@ class AgentService:
         norm = gradient_norm(self._loss, play, features, labels)
         self._round = play.t
         self._inbox.submitted(play.t, loop_time())
-        await self._submit(play.t, encode_feedback(feedback), norm, group)
+        await self._submit(play.t, Submission(encode_feedback(feedback), norm), group)
         self._metrics.round.set(play.t)
         self._metrics.local_loss.set(local_loss)
         self._show_missing()
         self._metrics.total_delay.set(self._inbox.total_delay)
+        await self._room_to_report()
         self._observer.report(
             play.t,
             play.point,
@@ -199,24 +291,45 @@ class AgentService:
             late=late,
         )
 
-    async def _submit(self, t: int, payload: bytes, norm: float, group: asyncio.TaskGroup) -> None:
+    async def _room_to_report(self) -> None:
+        """Wait while so many plays are not recorded that no more can be kept."""
+        self._metrics.reports_waiting.set(self._observer.waiting)
+        if self._observer.full:
+            self._metrics.report_waits.inc()
+            log.warning(
+                "%d plays wait for the observer, and no more are kept: waiting for it", self._observer.waiting
+            )
+            await self._observer.room()
+            log.info("the observer takes reports again")
+
+    async def _submit(self, t: int, submission: Submission, group: asyncio.TaskGroup) -> None:
         """Hand feedback to the broker; waits while the broker has no room for it."""
+        self._submissions[t] = submission
         if self._config.clock == "rounds":
-            await self._hand_over(t, payload, norm)  # F_t comes next, and may hold this very feedback
+            await self._hand_over(t, submission)  # F_t comes next, and may hold this very feedback
             return
         await self._room.acquire()
-        submission = group.create_task(self._hand_over(t, payload, norm))
-        submission.add_done_callback(lambda _: self._room.release())
+        task = group.create_task(self._hand_over(t, submission))
+        task.add_done_callback(lambda _: self._room.release())
 
-    async def _hand_over(self, t: int, payload: bytes, norm: float) -> None:
+    async def _hand_over(self, t: int, submission: Submission) -> None:
         """Submit a feedback; one that the broker drops is not waited for."""
-        answer = await self._broker.submit(t, payload, norm)
+        answer = await self._broker.submit(t, submission.payload, submission.norm)
+        del self._submissions[t]
         if answer.dropped:
             self.dropped([t])
 
     async def _subscribe(self) -> None:
-        async for delivery in self._broker.deliveries():
-            self._receive(delivery)
+        """Wall clock: receive feedback as it comes due, once every sweep on record has been gone through.
+
+        It is acknowledged when the sweep that uses it is on record.
+        """
+        await self._live.wait()
+        if self._config.clock == "wall":
+            async for delivery in self._broker.deliveries(at_once=False):
+                self._receive(delivery)
+                if self._at_once:
+                    self._broker.receipt()()
 
     @property
     def awaited(self) -> list[int]:
@@ -234,20 +347,23 @@ class AgentService:
         What cannot be used is lost: it would be no better if the broker sent it again.
         """
         try:
-            feedback = self._decode(delivery)
+            feedback = self._decode(delivery.round, delivery.payload)
         except WireError as error:
             log.warning("the feedback of round %d is lost: %s", delivery.round, error)
             self._metrics.unusable(error.reason)
             self._inbox.lost(delivery.round)
         else:
-            self._show_delay(delivery, self._inbox.received(feedback, loop_time()))
+            waited = self._inbox.received(feedback, loop_time())
+            if waited is not None:
+                self._payloads[delivery.round] = delivery.payload
+            self._show_delay(delivery, waited)
         self._show_missing()
 
-    def _decode(self, delivery: Delivery) -> Feedback:
+    def _decode(self, s: int, payload: bytes) -> Feedback:
         spec, b = self._spec, self._config.batch
         return decode_feedback(
-            delivery.payload,
-            round_=delivery.round,
+            payload,
+            round_=s,
             features=(b, spec.shape[1]),
             residuals=(spec.queries, spec.shape[0], b),
         )
@@ -268,6 +384,7 @@ class AgentService:
             self._metrics.delay_rounds.set(t - oldest + 1)
 
     def _scored(self, score: Score) -> None:
+        self._metrics.reports_waiting.set(self._observer.waiting)
         self._metrics.global_loss.set(score.global_loss)
         self._metrics.cumulative_loss.set(score.cumulative_loss)
         if score.regret is not None:
@@ -275,8 +392,9 @@ class AgentService:
 
     async def _say_farewell(self) -> None:
         """Stay until the observer has scored the last plays: then no neighbour needs a frame any more."""
+        patience = FAREWELL if self._memory.back == 0 else None  # one that was killed may come back
         try:
-            async with asyncio.timeout(FAREWELL):
+            async with asyncio.timeout(patience):
                 await self._observer.settled()
         except TimeoutError:
             log.warning("the observer has not scored all plays within %.0f s", FAREWELL)

@@ -35,6 +35,7 @@ class Account:
         self._timeline, self._sink = timeline, sink
         self._wall, self._version = True, 0
         self._last = 0
+        self._least = -math.inf  # the first moment after it, as the clock has it
         self._round = 0  # the last of which anybody's feedback was accepted
 
     def now(self) -> float:
@@ -42,8 +43,7 @@ class Account:
 
         So the broker decides by the very times that its account has, and a replay decides in the same way.
         """
-        now = loop_time()
-        return max(now, self._timeline.moment(self._last + 1)) if self._last else now
+        return max(loop_time(), self._least)
 
     def recall(self, known: Restored | None) -> None:
         """Tell what a journal knows of acceptances, and their plans, before the hold takes them over."""
@@ -58,11 +58,13 @@ class Account:
             hash_ = None if row.payload is None else content_hash(row.payload)
             key = row.agent, row.round
             self._tell(Entry(row.accepted, Kind.ACCEPTED, *key, row.version, hash=hash_, norm=row.norm))
+        self._least = self._timeline.moment(self._last + 1)
 
-    def begin(self, plan: Plan, now: float) -> None:
-        """Tell that a broker begins, or goes on, under this plan."""
+    def begin(self, plan: Plan, now: float, start: float | None = None) -> None:
+        """Tell that a broker begins, or goes on, under this plan; `start`: when the run did, if it has."""
         self._wall, self._version = plan.rules.clock == "wall", plan.version
-        self._add(Kind.BEGUN, now)
+        started = None if start is None or not self._wall else self._timeline.real(start)
+        self._add(Kind.BEGUN, now, due=started)
         self.changed(plan, now, ["the broker begins with it"], BROKER)
 
     def changed(self, plan: Plan, now: float, what: Iterable[str], who: str) -> None:
@@ -103,10 +105,7 @@ class Account:
         """Tell what was due and is released."""
         if self._sink is not None:
             for held in released:
-                due = self._due(held)
-                self._tell(
-                    Entry(self._moment(now), Kind.RELEASED, held.agent, held.round, self._version, due)
-                )
+                self._add(Kind.RELEASED, now, held.agent, held.round, self._due(held))
 
     def acknowledged(self, agent: int, rounds: Iterable[int], now: float) -> None:
         """Tell what an agent has."""
@@ -117,9 +116,9 @@ class Account:
         """Tell that an agent asked for what arrives in round t."""
         self._add(Kind.COLLECTED, now, agent, t)
 
-    def _add(self, kind: Kind, now: float, agent: int = 0, s: int = 0) -> None:
-        if self._sink is not None:
-            self._tell(Entry(self._moment(now), kind, agent, s, self._version))
+    def _add(self, kind: Kind, now: float, agent: int = 0, s: int = 0, due: int | None = None) -> None:
+        if self._sink is not None:  # or the clock would go on for nobody
+            self._tell(Entry(self._moment(now), kind, agent, s, self._version, due))
 
     def _tell(self, entry: Entry) -> None:
         if self._sink is not None:
@@ -127,6 +126,7 @@ class Account:
 
     def _moment(self, now: float) -> int:
         self._last = max(self._last + 1, self._timeline.real(now))
+        self._least = self._timeline.moment(self._last + 1)
         return self._last
 
     def _due(self, held: Held) -> int | None:

@@ -6,12 +6,14 @@ import logging
 import math
 from typing import TYPE_CHECKING
 
+from edgefw.core.account import UNANSWERED
 from edgefw.errors import WireError
 from edgefw.transport.channel import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from edgefw.delays.link import Link
     from edgefw.telemetry.metrics import BrokerMetrics
     from edgefw.v1.broker_service_pb2 import SubmitRequest
 
@@ -56,6 +58,15 @@ class Gate:
         """Check a round."""
         if not 1 <= t <= self._rounds:
             raise WireError("round", f"round {t} is not one of 1..{self._rounds}")
+
+    def played(self, link: Link, t: int) -> None:
+        """Check that an agent may have played a round: it waits where too many before it are unanswered."""
+        if t > link.highest + UNANSWERED:
+            raise WireError(
+                "future",
+                f"agent {link.agent} submits round {t}, and round {link.highest} was its last: at most "
+                f"{UNANSWERED} can be on their way",
+            )
 
     def awaited(self, rounds: Collection[int]) -> None:
         """Check the rounds that an agent says it waits for."""

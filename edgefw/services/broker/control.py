@@ -10,12 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from edgefw.core.account import BROKER
-from edgefw.delays.changes import difference
+from edgefw.delays.changes import changes_in_words, difference
 from edgefw.delays.edits import without
 from edgefw.delays.hold import RoundsHold
-from edgefw.delays.limits import check_limits
 from edgefw.delays.plan import plan_to_json
-from edgefw.delays.words import changes_in_words
 from edgefw.errors import JournalFullError
 from edgefw.services.broker.events import Events
 from edgefw.services.broker.steering import LinkState
@@ -26,10 +24,10 @@ if TYPE_CHECKING:
 
     from prometheus_client import CollectorRegistry
 
-    from edgefw.delays.entry import PlanEntry
+    from edgefw.delays.entry import Moment, PlanEntry
     from edgefw.delays.hold import Hold
     from edgefw.delays.link import Held
-    from edgefw.delays.plan import Moment, Plan
+    from edgefw.delays.plan import Plan
     from edgefw.services.broker.account import Account
     from edgefw.services.broker.journal import Journal
     from edgefw.telemetry.metrics import BrokerMetrics
@@ -98,7 +96,7 @@ class Control:
         if plan is self._proposed:
             return plan
         plan.check_size()
-        check_limits(plan, self._hold.limits)
+        plan.check_limits(self._hold.limits)
         self._proposed, failures = plan, self._failures
         try:
             await self._keep(plan)
@@ -110,7 +108,7 @@ class Control:
             with suppress(JournalFullError):  # on disk, this plan is newer than the one in force: no longer
                 await self._keep(self._proposed)
             raise JournalFullError("an earlier change could not be kept: send this one again")
-        if plan.version > self.plan.version:  # else one that builds on it was kept with it, and came first
+        if plan.version > self._hold.plan.version:  # else one that builds on it was kept too, and came first
             await self._put_in_force(kind, plan, who)
         return plan
 
@@ -167,16 +165,16 @@ class Control:
         self._proposed = replace(self.plan, version=self._proposed.version + 1)
 
     async def _put_in_force(self, kind: str, plan: Plan, who: str) -> None:
-        before = self.plan
+        before = self._hold.plan
         self.release_due()  # what was due before the change is not held by it
         concerned, now = self._hold.change(plan), self._account.now()
         said = changes_in_words(before, plan, self._hold.moment(now), self._hold.start)
         self._account.changed(plan, now, (each.text for each in said), who)
-        self._metrics.plan_changed(difference(kind, before, plan), self._journal.timeline.real(now) / SECOND)
         self._changed.set()
         for agent in concerned:
             self._redue(agent)
             await asyncio.sleep(0)  # releases go on meanwhile
+        self._metrics.plan_changed(difference(kind, before, plan), self._journal.timeline.real(now) / SECOND)
         if kind in {"reset", "replace"} and plan.disabled:
             log.info("links that are disabled stay so: %s", ", ".join(map(str, sorted(plan.disabled))))
         self.events.publish("change", {"what": kind, "version": plan.version, "before": before.version})

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
+from edgefw.delays.hold import RoundsHold
 from edgefw.errors import JournalError, JournalFullError, WireError
 from edgefw.services.broker.journal import Accepted
 from edgefw.services.clock import completed
@@ -81,7 +82,7 @@ class Intake:
     ) -> None:
         try:
             async for request in requests:
-                caller.agent = request.agent
+                caller.speaks_as(request.agent)
                 await answers.put(self.take(request))
         except WireError:
             await answers.put(None)
@@ -91,8 +92,10 @@ class Intake:
     def take(self, request: pb.SubmitRequest) -> tuple[pb.SubmitResponse, asyncio.Future[None]]:
         """Hold a feedback; return its answer and what to wait for before giving it."""
         self._gate.submission(request)
+        self._gate.played(self._hold.links[request.agent], request.round)
         key = (request.agent, request.round)
         now = self._account.now()
+        self._catch_up(*key, now)
         taken = self._hold.submit(*key, request.payload, request.norm, now)
         if taken.new:
             self._keep(key, request, taken, now)
@@ -100,6 +103,12 @@ class Intake:
             requested_delay=taken.requested_delay, dropped=taken.dropped, agent=key[0], round=key[1]
         )
         return answer, self._commits.get(key) or completed()
+
+    def _catch_up(self, agent: int, s: int, now: float) -> None:
+        """By rounds, an agent asks for the round before it submits the next: one that was killed knew it."""
+        if isinstance(self._hold, RoundsHold) and self._hold.collected[agent] < s - 1:
+            self._control.dropped(agent, self._hold.catch_up(agent, s - 1, now), now)
+            self._journal.note_collected(agent, self._hold.collected[agent])
 
     def _keep(self, key: Key, request: pb.SubmitRequest, taken: Taken, now: float) -> None:
         self._control.submitted(key[0], now)

@@ -117,9 +117,11 @@ async def _listen(
             _favour_delivery()
         await broker.run(stop)
     finally:
-        if admin is not None:
-            await admin.stop()
-        await server.stop()
+        try:
+            if admin is not None:
+                await admin.stop()
+        finally:
+            await server.stop()
 
 
 def _admin_server(broker: Broker, options: BrokerOptions) -> HttpServer | None:

@@ -6,7 +6,6 @@ import logging
 from typing import TYPE_CHECKING
 
 from edgefw.delays.hold import Hold, RoundsHold, make_hold
-from edgefw.delays.limits import check_limits
 from edgefw.delays.link import DONE, DROPPED, Held
 from edgefw.delays.plan import plan_from_json
 from edgefw.scenario.plan import scenario_plan
@@ -28,7 +27,7 @@ log = logging.getLogger(__name__)
 def make_or_restore(scenario: Scenario, journal: Journal) -> Hold:
     """Return an empty hold under the scenario's plan, or what the journal knows of a broker before."""
     plan, limits = scenario_plan(scenario), limits_of(scenario)
-    check_limits(plan, limits)
+    plan.check_limits(limits)
     known = journal.restored
     if known is None:
         return make_hold(plan, limits)
@@ -66,6 +65,8 @@ def _put_back(hold: Hold, plans: Mapping[int, Plan], row: Row, timeline: Timelin
         link = hold.links[row.agent]
         link.take(row.round, row.norm)
         link.forget(row.round, DROPPED if row.state is State.DROPPED else DONE)
+        if row.state is State.DROPPED:
+            link.refuse(row.round)
         return
     held = Held(
         row.agent,

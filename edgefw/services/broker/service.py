@@ -60,7 +60,7 @@ class Broker(BrokerServiceServicer):
         self._hold, self._journal, self._metrics = hold, journal, metrics
         self._gate = Gate(metrics, run_id=run_id, agents=len(hold.links), rounds=hold.rounds)
         self._account = account or Account(journal.timeline, None)
-        self._account.begin(hold.plan, self._account.now())
+        self._account.begin(hold.plan, self._account.now(), hold.start)
         self.control = Control(hold, journal, metrics, registry, self._account)
         self.control.run_name = run_id.rpartition("/")[2]
         self._intake = Intake(hold, journal, self._gate, metrics, self.control, self._account)
@@ -98,7 +98,8 @@ class Broker(BrokerServiceServicer):
     async def Collect(self, request: pb.CollectRequest, context: Any) -> None:  # noqa: N802
         """Give out all that arrives in a round (rounds clock)."""
         async with self._refusing(context) as caller:
-            agent = caller.agent = request.agent
+            agent = request.agent
+            caller.speaks_as(agent)
             self._gate.sender(agent, request.run_id)
             self._gate.round(request.round)
             self._gate.awaited(request.awaited)
@@ -119,7 +120,8 @@ class Broker(BrokerServiceServicer):
         """Send feedback as it comes due, take acknowledgements, until the agent has gone (wall clock)."""
         async with self._refusing(context) as caller:
             subscription = await _subscription(requests)
-            agent = caller.agent = subscription.agent
+            agent = subscription.agent
+            caller.speaks_as(agent)
             self._gate.sender(agent, subscription.run_id)
             self._gate.awaited(subscription.awaited)
             if self.releaser is None:

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
     from prometheus_client import CollectorRegistry
 
-    from edgefw.delays.entry import PlanEntry
-    from edgefw.delays.plan import Moment, Plan
+    from edgefw.delays.entry import Moment, PlanEntry
+    from edgefw.delays.plan import Plan
     from edgefw.services.broker.events import Events
 
 

@@ -43,7 +43,8 @@ class Accounts:
 
     async def serve(self, requests: Requests, context: Any) -> None:
         """Serve one stream of a broker."""
-        async with refusing(context, COMMON, _refused):
+        async with refusing(context, COMMON, _refused) as caller:
+            caller.speaks_as(None)
             self._welcome(await anext(requests, None))
             self._expected = True
             await context.write(pb.AccountResponse(moment=self._last))

@@ -48,6 +48,7 @@ def agent_config(setup: Setup, i: int, run_id: str, peers: Mapping[int, str], br
         broker=broker,
         loss_params=loss_params(scenario, setup.dataset),
         compute=scenario.devices.compute_of(i),
+        checkpoint_every=scenario.checkpoints.every,
     )
 
 

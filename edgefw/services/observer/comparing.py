@@ -3,6 +3,9 @@
 The helper speaks JSON, a line a message. It begins with the whole horizon and tells every certificate that
 is a good deal tighter than the one before. At the end of the run it is asked for the rounds played, with the
 loss that regret is measured from, and searches on until the gap is at most 1 % of the regret, or time is up.
+
+Of a whole run it always goes the same way to the same point, whenever it is asked, and also if it was killed
+and has begun once more: a step that a request cuts short is done again from its beginning.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ import json
 import os
 import signal
 import sys
+from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -35,6 +40,10 @@ LEAST = 0.01  # of the comparator's loss: a regret below that is not worth a lon
 TARGETS = (0.3, 0.1, 0.03, 0.01)  # of the comparator's loss: how tight the certificates on the way are
 
 
+class _CutShortError(Exception):
+    """A step is not done to its end."""
+
+
 @dataclass(frozen=True)
 class Request:
     """The rounds played, the loss that regret is measured from, and the time there is."""
@@ -55,13 +64,11 @@ class Search:
         self._setup, self._asked, self._now = resolve(load(scenario_path)), asked, now
         self._point: Real | None = None
         self._said: Comparator | None = None
+        self._shares = deque(TARGETS)  # those to come
 
     def begin(self) -> Iterator[str]:
         """Search over the whole horizon, until there is a request."""
-        for share in TARGETS:
-            if self._asked():
-                return
-            yield from self._find(self._setup, _within(share), final=False)
+        return self._approach(self._asked)
 
     def answer(self, request: str) -> Iterator[str]:
         """Search over the rounds played."""
@@ -72,7 +79,22 @@ class Search:
             regret = max(asked.worst_loss - found.value, LEAST * found.value)
             return found.gap <= best.SHARE * regret or self._now() > deadline
 
+        if asked.rounds == self._setup.rounds:
+            yield from self._approach(lambda: self._asked() or self._now() > deadline)
         yield from self._find(first_rounds(self._setup, asked.rounds), enough, final=True)
+
+    def _approach(self, over: Callable[[], bool]) -> Iterator[str]:
+        """Search on over the whole horizon, a share after the other, until it is over."""
+
+        def within(found: Comparator) -> bool:
+            if over():
+                raise _CutShortError
+            return found.gap <= self._shares[0] * found.value
+
+        with suppress(_CutShortError):
+            while self._shares and not over():
+                yield from self._find(self._setup, within, final=False)
+                self._shares.popleft()
 
     def _find(self, setup: Setup, enough: Enough, *, final: bool) -> Iterator[str]:
         solution = best.find(setup, lambda c: enough(c) or self._asked(), self._point)
@@ -82,10 +104,6 @@ class Search:
         if final or solution.comparator != self._said:
             self._said = solution.comparator
             yield Certificate(solution.comparator, best.losses(setup, solution.point), final).to_line()
-
-
-def _within(share: float) -> Enough:
-    return lambda found: found.gap <= share * found.value
 
 
 def main(scenario_path: str) -> None:

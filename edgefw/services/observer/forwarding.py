@@ -1,7 +1,8 @@
 """From the page to the broker: a page may speak to its own origin only, so the observer passes calls on.
 
 Who may call is the guard's to say, before this; the broker's token, where there is one, is asked for by the
-broker: the browser's Authorization is passed on. All that is added is who calls: the page, and for whom.
+broker: the browser's Authorization and the cookie of its login are passed on, and so is a login's answer. All
+that is added is who calls: the page, and for whom.
 """
 
 from __future__ import annotations
@@ -14,17 +15,18 @@ import h11
 from edgefw.errors import EdgefwError
 from edgefw.http.answers import Answer, failure
 from edgefw.http.body import LARGEST_BODY
+from edgefw.http.login import PREFIX
 from edgefw.page.app import ADMIN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from starlette.types import Receive, Scope, Send
 
 PATIENCE = 10.0  # seconds for the broker to answer
 LARGEST_ANSWER = 16_000_000
 PASSED_ON = (b"authorization", b"content-type", b"accept")
-KEPT = (b"content-type", b"location", b"www-authenticate", b"allow")
+KEPT = (b"content-type", b"location", b"www-authenticate", b"allow", b"set-cookie", b"cache-control")
 STREAMS = ("events",)  # do not end: they are not for this
 
 
@@ -50,12 +52,20 @@ class Forward:
             return failure(413, f"the body is too large: at most {LARGEST_BODY} bytes are read")
         raw = scope["raw_path"].removeprefix(ADMIN.rstrip("/").encode())
         headers = [(name, value) for name, value in scope["headers"] if name in PASSED_ON]
+        headers += [(b"cookie", own) for own in _own_cookies(scope["headers"])]
         headers.append((b"user-agent", f"edgefw-page ({(scope.get('client') or ('?',))[0]})".encode()))
         try:
             async with asyncio.timeout(PATIENCE):
                 return await _call(where, scope["method"], raw, headers, body)
         except (OSError, TimeoutError, h11.RemoteProtocolError):
             return failure(503, f"the broker's admin endpoint at {where} does not answer: its log says why")
+
+
+def _own_cookies(headers: Iterable[tuple[bytes, bytes]]) -> list[bytes]:
+    """Return the cookies of a login; others, of whatever else is on this host, are nobody's business."""
+    given = [each.strip() for name, value in headers if name == b"cookie" for each in value.split(b";")]
+    own = [each for each in given if each.startswith(PREFIX.encode())]
+    return [b"; ".join(own)] if own else []
 
 
 async def _body(receive: Receive) -> bytes | None:

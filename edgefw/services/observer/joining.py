@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import re
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from google.protobuf.json_format import MessageToDict, ParseDict
 
 from edgefw.errors import WireError
 from edgefw.scenario.load import dump
@@ -16,41 +19,62 @@ from edgefw.transport.refusals import COMMON, refusing
 from edgefw.v1 import observer_service_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from edgefw.scenario.setup import Setup
 
 log = logging.getLogger(__name__)
 
+MEMBERS = "members"  # a key of the record's `meta`
 PIECE = 1 << 20  # bytes of samples in a message
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]+\]")  # a name, or an address of IPv4 or IPv6
 
 
 class Joining:
-    """The members of one run. `again` is called if one that has played joins anew, its memory lost."""
+    """The members of one run. `again` is called if one that has played joins anew, its memory lost.
+
+    One that remembers the run comes back as if it had never been away.
+    `keep` writes down where everyone is, for an observer that comes after this one: `restore`.
+    """
 
     def __init__(
-        self, setup: Setup, run_id: str, attendance: Attendance, again: Callable[[], None] | None
+        self,
+        setup: Setup,
+        run_id: str,
+        attendance: Attendance,
+        again: Callable[[], None] | None,
+        keep: Callable[[str], Awaitable[None]],
     ) -> None:
         self._setup, self._run_id, self._attendance, self._again = setup, run_id, attendance, again
+        self._keep = keep
         self._scenario = dump(setup.scenario).encode()  # once: a broker asks every second
         self._addresses: dict[Who, str] = {}
         self._requests: dict[Who, pb.JoinRequest] = {}
         self._news = asyncio.Condition()
-        self.started = False  # whether somebody has played
+        self.played: set[Who] = set()  # agents of whom a play was reported
+        self.complete = False  # whether all plays are on record
         self._ended = False  # ... and the run has been ended because somebody forgot it
         self.admin: str | None = None  # where the broker's admin endpoint is
+
+    def restore(self, members: str) -> None:
+        """Go on with a run whose members had joined before."""
+        for text in json.loads(members):
+            request = ParseDict(text, pb.JoinRequest())
+            self._note(request.agent if request.HasField("agent") else BROKER, request)
 
     async def serve(self, request: pb.JoinRequest, context: Any) -> None:
         """Answer one process."""
         who = request.agent if request.HasField("agent") else BROKER
-        async with refusing(context, COMMON, _refused):
+        async with refusing(context, COMMON, _refused) as caller:
+            caller.speaks_as(who)
             self._check(who, request)
             with self._attendance.call(who):
                 await self._serve(who, request, context)
 
     async def _serve(self, who: Who, request: pb.JoinRequest, context: Any) -> None:
-        if who is not BROKER and self.started:
+        if who is not BROKER and self.complete:
+            raise WireError("complete", f"agent {who} is not needed any more: the run is over")
+        if who is not BROKER and who in self.played and request.remembered != self._run_id:
             self._refuse(who)
         await self._enter(who, request)
         if who is BROKER:
@@ -91,19 +115,25 @@ class Joining:
         raise WireError("anew", "the run starts anew: join again")
 
     async def _enter(self, who: Who, request: pb.JoinRequest) -> None:
-        address = request.address
         async with self._news:
-            if self._addresses.get(who) != address:
-                log.info("%s joins at %s", name(who), address)
-            self._requests[who], self._addresses[who] = request, address
-            if who is BROKER:
-                self.admin = request.admin or None
-            self._attendance.found_at(who, f"{address.rpartition(':')[0]}:{request.metrics_port}")
+            if self._addresses.get(who) != request.address:
+                log.info("%s joins at %s", name(who), request.address)
+            news = self._requests.get(who) != request
+            self._note(who, request)
+            if news:
+                await self._keep(json.dumps([MessageToDict(each) for each in self._requests.values()]))
             self._news.notify_all()
+
+    def _note(self, who: Who, request: pb.JoinRequest) -> None:
+        address = request.address
+        self._requests[who], self._addresses[who] = request, address
+        if who is BROKER:
+            self.admin = request.admin or None
+        self._attendance.found_at(who, f"{address.rpartition(':')[0]}:{request.metrics_port}")
 
     def _leave(self, who: int, request: pb.JoinRequest) -> None:
         if self._requests[who] is request:  # else it has come again meanwhile
-            del self._addresses[who]
+            del self._addresses[who], self._requests[who]
 
     def _complete(self) -> bool:
         return all(who in self._addresses for who in self._attendance.everyone)

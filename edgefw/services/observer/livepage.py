@@ -11,23 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgefw.errors import EdgefwError
 from edgefw.page.about import about
 from edgefw.page.app import PageApp
 from edgefw.page.folder import read_story
 from edgefw.page.groups import grouped
-from edgefw.page.prepare import installed
+from edgefw.page.prepare import installed, prepared_line
 from edgefw.page.story import Story
 from edgefw.page.telling import Teller
 from edgefw.records import DATABASE
 from edgefw.services.observer.attendance import name
-from edgefw.services.observer.drawing import DRAW, PageDrawer
+from edgefw.services.observer.beside import FREELY, make_player
 from edgefw.services.observer.forwarding import Forward
 from edgefw.services.observer.watch import OVERDUE
 from edgefw.transport.race import end_all
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import Callable, Sequence
 
     from edgefw.core.account import Entry
     from edgefw.records import RunFolder
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-BESIDE = 0.5  # seconds between two looks whether there are new rounds to play without delays
+BESIDE = 1.0  # seconds between two looks whether there are new rounds to play without delays
 MOST_BESIDE = 100  # of these at a time
 LONGEST = 8_000_000  # bytes of what the helper says
 
@@ -71,15 +70,15 @@ class LivePage:
         return PageApp(partial(about, self._scenario, live=True), self._teller, self._prepare, admin)
 
     async def start(self) -> None:
-        """Start the helper that will draw the figures; gRPC is to have no threads yet: a fork troubles it."""
+        """Start the helper that will play beside; gRPC is to have no threads yet: a fork troubles it."""
         if not installed():
             return
         path = str(self._folder.scenario_path)
-        command = (sys.executable, "-m", "edgefw.services.observer.drawing", path)
+        command = (sys.executable, "-m", "edgefw.services.observer.beside", path)
         try:
-            self._helper = await self._machine.helper(command, lambda *_: PageDrawer(path), LONGEST)
+            self._helper = await self._machine.helper(command, partial(make_player, path), LONGEST)
         except OSError as error:
-            log.warning("the page has no figures: their helper cannot be started: %s", error)
+            log.warning("the cost of delays is not known: its helper cannot be started: %s", error)
 
     def restore(self) -> None:
         """Go on with what is on record."""
@@ -133,27 +132,35 @@ class LivePage:
         }
 
     async def _prepare(self) -> bytes:
-        """Let the helper draw the figures: here rounds are waiting to be scored."""
-        if self._helper is None:
-            raise EdgefwError("the figures of the page cannot be drawn: see above")
-        await self._helper.ask(DRAW)
-        lines = self._helper.lines()
-        async for line in lines:
-            self._beside = asyncio.create_task(self._play_beside(self._helper, lines), name="play beside")
-            return line
-        raise EdgefwError(f"the helper that draws the figures ended with {await self._helper.wait()}")
+        """Draw the network, which may take a while; from now on there is somebody to look at costs."""
+        line = await self._machine.aside(prepared_line, self._scenario)
+        if self._helper is not None:
+            self._beside = asyncio.create_task(self._play_beside(self._helper), name="play beside")
+        return line.encode()
 
-    async def _play_beside(self, helper: Helper, lines: AsyncIterator[bytes]) -> None:
+    async def _play_beside(self, helper: Helper) -> None:
         """Let the helper play the rounds that all have played, with nobody late, while somebody looks."""
+        lines = helper.lines()
         while True:
             story = self._story
-            if self.app.looked_at and story.prompted < story.rounds:
-                await helper.ask(str(min(story.rounds, story.prompted + MOST_BESIDE)))
+            behind = self.app.looked_at and story.prompted < story.rounds
+            if behind:
+                await helper.ask(self._wanted(story))
                 if (line := await anext(lines, None)) is None:
                     log.warning(
                         "the cost of delays is not known: its helper ended with %d", await helper.wait()
                     )
                     return
                 story.take_prompt(np.array(json.loads(line)))
-            else:
+            if not (behind and self._played):
                 await asyncio.sleep(BESIDE)
+
+    def _wanted(self, story: Story) -> str:
+        """Return what to ask of the helper; when all is played there is nothing to give way to."""
+        rounds = min(story.rounds, story.prompted + MOST_BESIDE)
+        return f"{rounds} {FREELY}" if self._played else f"{story.rounds}"
+
+    @property
+    def _played(self) -> bool:
+        """Whether there are no more rounds to come."""
+        return self._story.rounds >= self._scenario.algorithm.rounds

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from edgefw.errors import InputError
+from edgefw.errors import InputError, RecordError
 from edgefw.http.guard import is_loopback
-from edgefw.records import RunFolder, Summary, score, unused
+from edgefw.records import DATABASE, RunFolder
+from edgefw.records.database import COMPLETE, ENDED, GIVEN_UP, STOPPED, damaged
 from edgefw.scenario.load import dump, from_environment, load
-from edgefw.scenario.pace import timing
 from edgefw.scenario.setup import Setup, resolve
 from edgefw.services.emulable import check_emulable, pin
 from edgefw.services.machine import REAL
@@ -25,13 +25,16 @@ from edgefw.services.observer.accounts import Accounts
 from edgefw.services.observer.attendance import Attendance
 from edgefw.services.observer.briefing import pace_seconds
 from edgefw.services.observer.comparator import ComparatorSearch
-from edgefw.services.observer.joining import Joining
-from edgefw.services.observer.ledger import Ledger, Reported, lateness
+from edgefw.services.observer.concluding import concluded, summarise
+from edgefw.services.observer.joining import MEMBERS, Joining
+from edgefw.services.observer.ledger import Ledger, Reported
 from edgefw.services.observer.livepage import LivePage
-from edgefw.services.observer.recording import Recorder, progress, restore
+from edgefw.services.observer.recording import Recorder, away, progress, restore
+from edgefw.services.observer.resuming import folder_of
 from edgefw.services.observer.scoring import Certificate, RoundScore, Scoreboard, largest_play
 from edgefw.services.observer.streams import Expected, ReportServicer
 from edgefw.services.observer.watch import Watch
+from edgefw.services.observer.writing import Writing
 from edgefw.services.runtime import Server, Stop, run_service
 from edgefw.telemetry.metrics import ObserverMetrics, new_registry
 from edgefw.transport.channel import GRPC
@@ -39,7 +42,7 @@ from edgefw.transport.race import watched
 from edgefw.v1.observer_service_pb2_grpc import add_ObserverServiceServicer_to_server
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from edgefw.core.account import Entry
     from edgefw.core.messages import Score
@@ -59,7 +62,7 @@ class ObserverConfig:
     """What an observer is started with.
 
     `out` is the folder of the one run that it observes; else it makes folders in `runs`, one after the other:
-    a service that comes back without its memory starts the run anew, for all.
+    an agent that comes back without its memory starts the run anew, for all. See `resuming`.
     """
 
     scenario: str | None  # a file or a name; None: the text is in the environment
@@ -93,11 +96,10 @@ async def serve(config: ObserverConfig, stop: Stop) -> None:
             raise InputError(f"{config.out} is the folder of another scenario than {config.scenario}")
         await Observer(config, setup, folder, attendance).serve(stop)
         return
-    setup = pin(setup)
+    setup, runs = pin(setup), config.runs or Path("runs")
     while not stop.is_set():
-        now = config.machine.clocks.time_ns() / 1e9
-        path = unused(config.runs or Path("runs"), scenario.name, now)
-        observer = Observer(config, setup, RunFolder.create(path, dump(setup.scenario)), attendance)
+        folder = folder_of(runs, setup.scenario, config.machine.clocks.time_ns() / 1e9)
+        observer = Observer(config, setup, folder, attendance)
         await observer.serve(stop)
         if not observer.ended_early:
             return
@@ -113,7 +115,8 @@ class Observer:
         self._now = asyncio.get_running_loop().time
         self._over = asyncio.Event()  # told to stop, or the run is to start anew
         run_id = f"{setup.scenario.digest}/{folder.path.resolve().name}"
-        self._joining = Joining(setup, run_id, attendance, self._end if config.out is None else None)
+        again = self._end if config.out is None else None
+        self._joining = Joining(setup, run_id, attendance, again, self._keep_members)
         self._registry = new_registry("observer")
         self._metrics = ObserverMetrics(self._registry)
         self._ledger = Ledger(setup.n, setup.rounds, setup.feasible.size * setup.dtype.itemsize)
@@ -131,8 +134,10 @@ class Observer:
         )
         self._page = LivePage(setup, folder, config.machine, self._watch, self._admin)
         self._worker = config.machine.worker("recorder")
+        self._writing = Writing(self._worker, self._over, self._metrics.degraded)
         self._news = asyncio.Event()  # a report has come, or the end
         self._flagged: set[int] = set()
+        self._concluded = False  # whether an observer before this one has done so
         self._wall_before = 0.0  # seconds that an observer before this one has seen of the run
         self._first = self._latest = 0.0
 
@@ -146,17 +151,48 @@ class Observer:
             closing.callback(self._worker.close)
             closing.push_async_callback(comparator.close)
             closing.callback(asyncio.create_task(self._pass_on(stop)).cancel)
-            await comparator.start()  # before gRPC has threads, which a fork would trouble
+            self._recorder = await self._writing.do(Recorder, self._setup, self._folder)
+            closing.push_async_callback(self._worker.do, self._recorder.close)
+            self._restore(self._recorder.before)
+            if not self._concluded:
+                await comparator.start()  # before gRPC has threads, which a fork would trouble
             closing.push_async_callback(self._page.close)
             await self._page.start()
-            self._recorder = await self._worker.do(Recorder, self._setup, self._folder)
-            closing.push_async_callback(self._worker.do, self._recorder.close)
-            self._wall_before = restore(self._folder, self._ledger, self._board)
-            self._accounts.restore(self._folder.account())
-            self._page.restore()
-            self._joining.started = self._board.rounds > 0
             self._show()
             await self._listen(comparator)
+            await self._writing.do(self._recorder.note, ENDED, self._end_of_run(stop))
+
+    def _restore(self, before: Mapping[str, str]) -> None:
+        """Go on with what is on record; a record that makes no sense is set aside."""
+        try:
+            restore(self._folder, before, self._ledger, self._board)
+            self._accounts.restore(self._folder.account())
+            self._page.restore()
+            self._conclude_again()
+        except RecordError as error:
+            raise damaged(self._folder.path / DATABASE, str(error)) from None
+        self._wall_before = float(before.get("wall_seconds", "0"))
+        if (gone := away(before, self._config.machine.clocks.time_ns())) is not None:
+            self._first = self._now() - gone
+        self._joining.restore(before.get(MEMBERS, "[]"))
+        self._joining.played |= set(range(self._setup.n)) if self._board.rounds else set()
+        self._joining.complete = self._board.rounds == self._setup.rounds
+
+    def _conclude_again(self) -> None:
+        """Take up the conclusion of a run that is complete; any other summary was written too early."""
+        certificate = concluded(self._folder) if self._board.rounds == self._setup.rounds else None
+        if certificate is None:
+            self._folder.withdraw_summary()
+        else:
+            self._concluded = True
+            self._board.compare_with(certificate)
+            self._page.compare_with(certificate)
+
+    def _end_of_run(self, stop: Stop) -> str:
+        """Return how this observer ends: the next one goes on or begins anew."""
+        if self._board.rounds == self._setup.rounds:
+            return COMPLETE
+        return STOPPED if stop.is_set() else GIVEN_UP
 
     async def _listen(self, comparator: ComparatorSearch) -> None:
         config = self._config
@@ -166,7 +202,8 @@ class Observer:
             await server.ready()
             log.info("listening on %s, round %d is next", config.listen.address, self._board.rounds + 1)
             await watched(self._record_all(), self._watch.run())
-            await self._conclude(comparator)
+            if not self._concluded:
+                await self._conclude(comparator)
             self._page.conclude()
             if config.stay and not self._over.is_set():
                 log.info("the run is over; staying up")
@@ -187,8 +224,11 @@ class Observer:
         self._news.set()
 
     async def _keep_account(self, entries: Sequence[Entry]) -> None:
-        await self._worker.do(self._recorder.keep_account, entries)
+        await self._writing.do(self._recorder.keep_account, entries)
         self._page.take_account(entries)
+
+    async def _keep_members(self, members: str) -> None:
+        await self._writing.do(self._recorder.note, MEMBERS, members)
 
     def _admin(self) -> str | None:
         """Return where the page may reach the broker's admin endpoint.
@@ -201,7 +241,7 @@ class Observer:
 
     def _take(self, report: Reported) -> Score | None:
         """Take a report; return its score where it is known already."""
-        self._joining.started = True
+        self._joining.played.add(report.agent)
         if self._ledger.take(report):
             self._watch.reported()
             self._latest = self._now()
@@ -215,8 +255,9 @@ class Observer:
             await self._news.wait()
             self._news.clear()
             if rounds := self._ledger.ready():
-                state = progress(self._ledger, self._wall_seconds)
-                scores = await self._worker.do(self._recorder.record, rounds, state)
+                state = progress(self._ledger, self._wall_seconds, self._config.machine.clocks.time_ns())
+                scores = await self._writing.do(self._recorder.record, rounds, state)
+                self._joining.complete = self._ledger.complete == self._setup.rounds
                 self._publish(scores)
                 self._page.take(rounds, scores)
 
@@ -258,7 +299,7 @@ class Observer:
         """Find the comparator of the rounds played, write the summary, tell agents that are still there."""
         rounds = self._board.rounds
         if self._over.is_set():
-            self._write_summary(None)  # should there be no time for more
+            await self._write_summary(None)  # should there be no time for more
         log.info("%d of %d rounds are recorded", rounds, self._setup.rounds)
         if rounds and not await self._accounts.covers(rounds, LAST_ACCOUNT):
             log.warning(
@@ -269,27 +310,14 @@ class Observer:
             log.warning("no certified comparator: the summary has no regret")
         else:
             self._found(certificate)
-            await self._worker.do(self._recorder.compare, certificate.losses.tolist())
-        self._write_summary(None if certificate is None else certificate.comparator)
+            await self._writing.do(self._recorder.compare, certificate.losses.tolist())
+        await self._write_summary(None if certificate is None else certificate.comparator)
         for agent in range(self._setup.n) if rounds else ():
             self._streams.answer(agent, self._board.score(agent, rounds))
 
-    def _write_summary(self, comparator: Comparator | None) -> None:
-        total_delay, unused = lateness(self._ledger.delays())
-        messages, rounds = sum(self._ledger.messages), self._board.rounds
-        summary = Summary(
-            mode="up",
-            rounds=rounds,
-            unused=unused,
-            messages=messages,
-            bytes=messages * self._setup.frame_bytes,
-            wire_bytes=sum(self._ledger.wire_bytes),
-            wall_seconds=self._wall_seconds,
-            **timing(self._setup.scenario.pace, rounds, self._wall_seconds, self._ledger.missed_ticks),
-            **self._setup.facts(),
-            **score(self._board.losses, total_delay, comparator),
-        )
-        self._folder.write_summary(summary)
+    async def _write_summary(self, comparator: Comparator | None) -> None:
+        summary = summarise(self._setup, self._ledger, self._board, self._wall_seconds, comparator)
+        await self._writing.do(self._folder.write_summary, summary)
 
     @property
     def ended_early(self) -> bool:
@@ -298,5 +326,5 @@ class Observer:
 
     @property
     def _wall_seconds(self) -> float:
-        """From the first report to the last, on this process's clock."""
-        return self._wall_before + self._latest - self._first
+        """From the first report to the last."""
+        return self._wall_before + (self._latest - self._first if self._latest else 0.0)

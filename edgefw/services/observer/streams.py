@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from edgefw.problem.feasible.base import Real
     from edgefw.services.observer.attendance import Attendance
     from edgefw.telemetry.metrics import ObserverMetrics
+    from edgefw.transport.refusals import Caller
 
 log = logging.getLogger(__name__)
 
@@ -75,19 +76,9 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
     async def Report(self, requests: AsyncIterator[Any], context: Any) -> None:  # noqa: N802 - gRPC's name
         """Serve one stream of one agent."""
         stream = _ReportStream()
-        async with refusing(context, REPORTS, self._refused):
-            reading = asyncio.create_task(self._read(requests, stream))
-            sending = asyncio.create_task(stream.send_all(context))
-            try:
-                await asyncio.wait({reading, sending}, return_when=asyncio.FIRST_COMPLETED)
-                if reading.done():
-                    reading.result()
-                await sending  # to its end: gRPC cannot send a status while an answer is being written
-            finally:
-                await end_all([reading, sending])
-                stream.ends.close()
-                if self._streams.get(stream.agent) is stream:
-                    del self._streams[stream.agent]
+        with stream.ends:  # also where the call is cancelled once more while its halves end
+            async with refusing(context, REPORTS, self._refused) as caller:
+                await self._serve(requests, context, stream, caller)
 
     def answer(self, agent: int, score: Score) -> None:
         """Tell an agent a score, if it is there to hear it."""
@@ -99,21 +90,36 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
         for stream in self._streams.values():
             stream.end()
 
-    async def _read(self, requests: AsyncIterator[Any], stream: _ReportStream) -> None:
+    async def _serve(
+        self, requests: AsyncIterator[Any], context: Any, stream: _ReportStream, caller: Caller
+    ) -> None:
+        reading = asyncio.create_task(self._read(requests, stream, caller))
+        sending = asyncio.create_task(stream.send_all(context))
         try:
-            await self._take_all(requests, stream)
+            await asyncio.wait({reading, sending}, return_when=asyncio.FIRST_COMPLETED)
+            if reading.done():
+                reading.result()
+            await sending  # to its end: gRPC cannot send a status while an answer is being written
+        finally:
+            await end_all([reading, sending])
+
+    async def _read(self, requests: AsyncIterator[Any], stream: _ReportStream, caller: Caller) -> None:
+        try:
+            await self._take_all(requests, stream, caller)
         except WireError as error:
             stream.end(error)
         else:
             stream.no_more_reports()
 
-    async def _take_all(self, requests: AsyncIterator[Any], stream: _ReportStream) -> None:
+    async def _take_all(self, requests: AsyncIterator[Any], stream: _ReportStream, caller: Caller) -> None:
         stream.agent = self._welcome(await _first(requests))
+        caller.speaks_as(stream.agent)
         if stream.agent in self._streams:
             self._streams[stream.agent].end(
                 WireError("replaced", f"agent {stream.agent} has opened another stream")
             )
         self._streams[stream.agent] = stream
+        stream.ends.callback(self._forget, stream)
         stream.ends.enter_context(self._attendance.call(stream.agent))
         async for request in requests:
             report = self._decode(stream.agent, request)
@@ -121,6 +127,10 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
             if score := self._take(report):
                 stream.put(score)
                 await stream.room.wait()  # who repeats itself and does not listen is not listened to
+
+    def _forget(self, stream: _ReportStream) -> None:
+        if self._streams.get(stream.agent) is stream:  # another may have taken its place
+            del self._streams[stream.agent]
 
     def _welcome(self, request: Any) -> int:
         if request is None or request.WhichOneof("content") != "reporter":

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from edgefw.services.agent.neighbours import Neighbours
 from edgefw.telemetry.metrics import AgentMetrics
-from edgefw.transport.codec import encode_frame
+from edgefw.transport.frames import encode_frame
 from edgefw.transport.peer_link import PeerLink
 from edgefw.virtual import loop as virtual_time
 
@@ -34,7 +34,7 @@ class Edges:
     def send(self, *peers: int, k: int = 1) -> None:
         """Let neighbours' frames come."""
         for j in peers:
-            self.links[j].take(encode_frame(frame(1, k, j, value=j)))
+            self.links[j].take(encode_frame(frame(1, k, j, value=j)).data)
 
     def waiting(self) -> dict[int, float]:
         """Return for how long whom is waited for, as a metric says it; the others at 0 or not yet there."""

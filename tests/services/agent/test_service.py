@@ -20,7 +20,8 @@ from edgefw.transport.codec import decode_feedback
 if TYPE_CHECKING:
     from agents_in_process import Agents
 
-    from edgefw.delays.plan import Moment, Plan
+    from edgefw.delays.entry import Moment
+    from edgefw.delays.plan import Plan
     from edgefw.scenario.setup import Setup
 
 BAD = 3  # the round whose feedback a garbling broker spoils

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from loopback_broker import Client
     from told_clock import Clock
 
-    from edgefw.delays.plan import Moment, Plan
+    from edgefw.delays.entry import Moment
+    from edgefw.delays.plan import Plan
 
 FULL = grpc.StatusCode.RESOURCE_EXHAUSTED
 HOUR = {"type": "latency", "latency": "1h"}

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from loopback_broker import Client
     from told_clock import Clock
 
-    from edgefw.delays.plan import Moment, Plan
+    from edgefw.delays.entry import Moment
+    from edgefw.delays.plan import Plan
 
 FULL = grpc.StatusCode.RESOURCE_EXHAUSTED
 HOUR = {"type": "latency", "latency": "1h"}
@@ -49,7 +50,7 @@ def test_a_limit_refuses_what_is_one_too_many_and_keeps_the_rest(
         async with broker(scenario("wall", late, limits=limits)) as client:
             for s, agent in enumerate(agents, start=1):
                 await client.submit(s, bytes(400_000), agent=agent)
-            error = await refusal(client.submit(9, bytes(400_000)))
+            error = await refusal(client.submit(5, bytes(400_000)))
             assert error.code() == FULL
             assert words in error.details()
             assert client.sample("rejected_total", agent="0", reason="full") == 1
@@ -61,7 +62,7 @@ def test_a_limit_refuses_what_is_one_too_many_and_keeps_the_rest(
             await eventually(lambda: client.hold.pending == 0)
             await stream.acknowledge(1)
             await eventually(lambda: client.control.link(0).delivered == 1)
-            await client.submit(9, bytes(400_000))  # what is pending no more does not count, nor what it has
+            await client.submit(5, bytes(400_000))  # what is pending no more does not count, nor what it has
             assert client.sample("rejected_total", agent="0", reason="full") == 1
 
     clock.run(test())

@@ -31,6 +31,13 @@ REFUSALS: list[tuple[dict[str, Any], str, str, grpc.StatusCode, str]] = [
     ({"norm": math.nan}, "0", "norm", grpc.StatusCode.INVALID_ARGUMENT, "the norm of round 1 is nan"),
     ({"norm": -1.0}, "0", "norm", grpc.StatusCode.INVALID_ARGUMENT, "the norm of round 1 is -1.0"),
     (
+        {"round": 5},
+        "0",
+        "future",
+        grpc.StatusCode.FAILED_PRECONDITION,
+        "agent 0 submits round 5, and round 0 was its last: at most 4 can be on their way",
+    ),
+    (
         {"run_id": "feed"},
         "0",
         "digest",

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from loopback_broker import Client
     from told_clock import Clock
 
-    from edgefw.delays.plan import Moment, Plan
+    from edgefw.delays.entry import Moment
+    from edgefw.delays.plan import Plan
     from edgefw.services.broker.events import BrokerEvent
     from edgefw.services.broker.steering import LinkState
 

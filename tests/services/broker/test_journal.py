@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from journal_files import (
@@ -27,7 +28,6 @@ from edgefw.services.broker.journal.batch import Batch
 from edgefw.services.machine import Clocks
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable
     from pathlib import Path
 
@@ -291,6 +291,25 @@ async def test_nobody_waits_for_a_writer_that_has_died_and_the_log_says_of_what(
     await journal.close()
     assert "was ended by a mistake of this program" in caplog.text
     assert "TypeError" in caplog.text
+
+
+@looped
+async def test_nobody_waits_for_a_database_that_cannot_even_be_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    journal = journal_at(tmp_path / "j")
+    close, nonsense = journal._writer.close, cast("Any", None)
+
+    def cannot_close() -> None:
+        close()
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(journal._writer, "close", cannot_close)
+    kept = journal.keep(record(0, 1, nonsense))
+    with pytest.raises(JournalError, match="unexpectedly"):
+        await asyncio.wait_for(kept, PATIENCE)
+    await journal.close()
+    assert "disk I/O error" in caplog.text
 
 
 @looped

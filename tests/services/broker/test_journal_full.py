@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 from journal_files import commits, crash, flush, journal_at, looped, metrics, opened, record
+from small_disk import mounted, remount
 from waiting import eventually
 
 from edgefw.errors import JournalFullError
@@ -114,26 +113,8 @@ async def test_a_note_needs_no_room(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if shutil.which("mount") is None:
-        pytest.skip("no mount command")
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    if mounted.returncode:
-        pytest.skip(f"mounting a small disk is not permitted: {mounted.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)  # a test that failed may have it open
-
-
-def enlarge(disk: Path) -> None:
-    subprocess.run(["mount", "-o", "remount,size=16m", disk], check=True)
+    with mounted(tmp_path / "disk") as disk:
+        yield disk
 
 
 @looped
@@ -144,7 +125,7 @@ async def test_on_a_full_disk_it_refuses_and_recovers_when_there_is_room(small_d
         journal.note_done(0, [1, 2])
         with pytest.raises(JournalFullError):
             await journal.keep(record(0, full, bytes(BIG)))
-        enlarge(small_disk)
+        remount(small_disk, "size=16m")
         for s in range(full, full + 50):
             await journal.keep(record(0, s, bytes(BIG)))
         assert not journal.failed.done()
@@ -161,7 +142,7 @@ async def test_a_broker_that_starts_on_a_full_disk_has_all_that_was_acknowledged
     assert [row.round for row in journal.restored.rows] == list(range(1, full))
     again = await fill(journal, first=full)
     journal.note_done(0, [1])
-    enlarge(small_disk)
+    remount(small_disk, "size=16m")
     await journal.keep(record(0, again, bytes(BIG)))
     await journal.close()
     assert await pending_in(small_disk / "j") == list(range(2, again + 1))

@@ -110,6 +110,20 @@ async def test_a_log_with_a_damaged_tail_opens_to_the_commit_before(
 
 
 @looped
+async def test_a_damaged_frame_of_the_tail_that_says_it_ends_a_transaction_is_not_believed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = await crashed(tmp_path)
+    log = read_log(log_of(path))
+    last = log.commits[-1] - log.commits[-2]
+    assert last > 1  # the frame that is damaged is not the last of its transaction
+    change(log_of(path), HEADER + log.commits[-2] * FRAME + 7, flipped)
+    assert read_log(log_of(path)) == log
+    assert await rounds_in(path) == list(range(1, COMMITS))
+    assert [entry.getMessage() for entry in caplog.records] == torn_tail(last)
+
+
+@looped
 async def test_a_log_damaged_before_its_tail_has_lost_commits_and_is_set_aside(tmp_path: Path) -> None:
     path = await crashed(tmp_path)
     for number, place in enumerate((10, HEADER + 8, HEADER + 2 * FRAME + 99)):
@@ -232,3 +246,22 @@ async def test_frames_from_before_the_log_was_reused_do_not_count(tmp_path: Path
     assert len(log.commits) == 1
     assert log.frames < (log_of(copy).stat().st_size - HEADER) // FRAME
     assert await rounds_in(copy) == [1, 2, 3, 4, 5]
+
+
+@looped
+async def test_a_header_that_was_being_written_anew_is_no_damage_where_the_database_has_it_all(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = await crashed(tmp_path)
+    spent = crash(path, tmp_path / "spent")
+    log = log_of(spent).read_bytes()
+    assert await rounds_in(spent) == list(range(1, COMMITS + 1))  # from now on all of it is in the database
+    for number, place in enumerate(range(0, HEADER, 5)):
+        copy = tmp_path / f"header{number}"
+        shutil.copyfile(spent, copy)
+        log_of(copy).write_bytes(log)
+        change(log_of(copy), place, flipped)
+        caplog.clear()
+        assert await rounds_in(copy) == list(range(1, COMMITS + 1))
+        (told,) = caplog.records
+        assert "being begun anew" in told.getMessage()

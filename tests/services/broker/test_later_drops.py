@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from loopback_broker import Client
 
-    from edgefw.delays.plan import Moment, Plan
+    from edgefw.delays.entry import Moment
+    from edgefw.delays.plan import Plan
 
 THIEF: dict[str, Any] = {"type": "drop", "apply_to": "pending"}
 HELD: dict[str, dict[str, Any]] = {

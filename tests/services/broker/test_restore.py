@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from told_clock import Clock
 
-    from edgefw.delays.plan import Moment, Plan
+    from edgefw.delays.entry import Moment
+    from edgefw.delays.plan import Plan
     from edgefw.scenario.model import Scenario
 
 AGENTS, T = 2, 8

@@ -8,7 +8,7 @@ import admin_stand_in
 import pytest
 from page_client import ask
 
-from edgefw.services.observer.forwarding import Forward
+from edgefw.services.observer.forwarding import Forward, _own_cookies
 
 FAULT = {"type": "latency", "attributes": {"latency": "750ms"}}
 
@@ -46,6 +46,21 @@ def test_the_token_is_the_browsers() -> None:
         forward = Forward(lambda: broker.url.removeprefix("http://"))
         assert ask(forward, "/admin/links").status == 401
         assert ask(forward, "/admin/links", authorization="Bearer secret").status == 200
+
+
+def test_a_login_is_passed_on_and_its_cookie_alone() -> None:
+    with admin_stand_in.served(token="secret") as broker:  # noqa: S106 - likewise
+        forward = Forward(lambda: broker.url.removeprefix("http://"))
+        assert ask(forward, "/admin/login", "POST", b"token=wrong").status == 401
+        done = ask(forward, "/admin/login", "POST", b"token=secret")
+        assert done.status == 204
+        cookie = done.given["set-cookie"]
+        assert "HttpOnly; SameSite=Strict" in cookie
+        mine = cookie.partition(";")[0]
+        assert ask(forward, "/admin/links", cookie=f"other=1; {mine}; session=2").status == 200
+        assert ask(forward, "/admin/links", cookie="other=1").status == 401
+    passed = _own_cookies([(b"cookie", f"other=1; {mine}; session=2".encode())])
+    assert passed == [mine.encode()]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from edgefw.services.observer.briefing import shard
 from edgefw.services.observer.joining import Joining
 from edgefw.services.observer.streams import Expected, ReportServicer
 from edgefw.telemetry.metrics import ObserverMetrics
-from edgefw.transport.joining import Joined, JoinError, join
+from edgefw.transport.joining import CompleteError, Joined, JoinError, join
 from edgefw.transport.server import RpcServer
 from edgefw.v1 import observer_service_pb2_grpc
 
@@ -53,10 +53,12 @@ class Run:
         assert self.place is not None
         return await playback.targets_of(self.place)
 
-    async def join(self, agent: int | None = None, address: str | None = None) -> Joined:
+    async def join(
+        self, agent: int | None = None, address: str | None = None, remembered: str | None = None
+    ) -> Joined:
         where = address or ("broker:1" if agent is None else f"agent-{agent}:1")
         async with asyncio.timeout(DEADLINE):
-            return await join(self.address, where, 9464, agent)
+            return await join(self.address, where, 9464, agent, remembered=remembered)
 
     async def answered(self) -> None:
         """Let a call go there and back: whatever was to be answered before has been."""
@@ -81,12 +83,16 @@ class Run:
         await asyncio.gather(*(playback.report_all(self.address, run_id, i, played) for i in range(N)))
 
 
+async def _forget(_members: str) -> None:
+    pass
+
+
 @asynccontextmanager
 async def joining() -> AsyncIterator[tuple[Run, Joining]]:
     """Let processes join without an observer around."""
     setup, server = resolve(playback.scenario(**SCENARIO)), RpcServer()
     attendance = Attendance(N, asyncio.get_running_loop().time)
-    members = Joining(setup, "digest/run", attendance, again=None)
+    members = Joining(setup, "digest/run", attendance, again=None, keep=_forget)
     metrics = ObserverMetrics(CollectorRegistry())
     expected, calls = Expected("digest/run", N, (1, 1), 1.0), (members.serve, attendance, members.serve)
     servicer = ReportServicer(expected, lambda _: None, metrics, *calls)
@@ -140,12 +146,12 @@ def test_agents_are_told_what_they_need_when_all_have_come() -> None:
 
 
 def test_samples_that_do_not_fit_into_a_message_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PIECE", 1000)
+    monkeypatch.setattr(module, "PIECE", 100)
 
     async def test() -> None:
         async with joining() as (run, _):
             for i, each in enumerate(await run.join_all()):
-                assert len(each.samples) > 10_000
+                assert len(each.samples) > 1_000
                 samples = unpack_shard(each.samples, AgentConfig.from_json(each.configuration))
                 assert len(samples) == len(shard(run.setup, i))
 
@@ -216,7 +222,7 @@ def test_the_broker_may_come_again_at_any_time() -> None:
     async def test() -> None:
         async with joining() as (run, members):
             told = await run.join_all()
-            members.started = True
+            members.played.add(1)
             again = await run.join()
             assert again.run_id == told[0].run_id
 
@@ -227,9 +233,36 @@ def test_an_agent_that_comes_to_a_run_that_has_begun_is_turned_away() -> None:
     async def test() -> None:
         async with joining() as (run, members):
             await run.join_all()
-            members.started = True
+            members.played.add(1)
             with pytest.raises(JoinError, match="FAILED_PRECONDITION: agent 1 comes to a run that has begun"):
                 await run.join(1)
+            with pytest.raises(JoinError, match="FAILED_PRECONDITION: agent 1 comes to a run that has begun"):
+                await run.join(1, remembered="another")
+
+    asyncio.run(test())
+
+
+def test_an_agent_that_remembers_the_run_or_has_not_played_yet_may_come_again() -> None:
+    async def test() -> None:
+        async with joining() as (run, members):
+            told = await run.join_all()
+            members.played.add(1)
+            assert await run.join(1, remembered=told[1].run_id) == told[1]
+            assert await run.join(2) == told[2]
+
+    asyncio.run(test())
+
+
+def test_who_comes_when_all_plays_are_on_record_is_told_that_the_run_is_over() -> None:
+    async def test() -> None:
+        async with joining() as (run, members):
+            told = await run.join_all()
+            members.complete = True
+            with pytest.raises(CompleteError, match="agent 1 is not needed any more: the run is over"):
+                await run.join(1, remembered=told[1].run_id)
+            assert (await run.join()).run_id == told[
+                1
+            ].run_id  # the broker may still have to tell its account
 
     asyncio.run(test())
 

@@ -304,3 +304,35 @@ def test_an_agent_is_there_for_as_long_as_its_stream_stands() -> None:
             assert one.attendance.away(1) == one.now - 100
 
     asyncio.run(run())
+
+
+class _Quiet:
+    """The context of a call that nobody answers any more."""
+
+    async def write(self, _message: Any) -> None:
+        return
+
+
+async def _leaving() -> AsyncIterator[Any]:
+    """Yield what an agent says that goes away right after its first play."""
+    yield pb.ReportRequest(reporter=pb.Reporter(agent=0, run_id=RUN_ID))
+    yield pb.ReportRequest(play=report(1))
+
+
+@pytest.mark.parametrize("turns", range(16))
+def test_an_agent_is_gone_whenever_its_call_is_cancelled(turns: int) -> None:
+    """gRPC cancels a call that is ending already as well: at any turn of the loop."""
+
+    async def run() -> Desk:
+        one = Desk()
+        call = asyncio.create_task(one.servicer.Report(_leaving(), _Quiet()))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        call.cancel()
+        await asyncio.wait({call})
+        return one
+
+    one = asyncio.run(run())
+    one.now += 5
+    assert one.attendance.away(0) == 5
+    assert one.servicer._streams == {}

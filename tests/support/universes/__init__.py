@@ -7,7 +7,8 @@ be, `shrink` finds the few events that a failure needs, and `planted` has bugs f
     life      one life of a service: what of it runs, stands still or is gone
     loop      virtual time, and which of several ready tasks goes first
     network   messages that take their time; links that are cut; who was connected to whom
-    disk      commits that take their time; what a crash leaves in the journal's files
+    disk      commits that take their time; a disk that is full
+    crash     what a crash leaves of what is being written
     machine   the clocks and workers that services find around them
     wire      what went over the wire, as somebody sees it who knows nothing of the services
     admin     plan changes through the broker's own HTTP handlers

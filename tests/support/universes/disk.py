@@ -2,8 +2,7 @@
 
 Theory of operation. The journal is a real one, in a real file. Its worker is ours: it waits, commits, and
 waits again before it says so. So a kill finds a batch before its commit (it is gone), after it (it is there,
-and nobody was told), or under way: then the commit is made, and of what it wrote to the log some sectors get
-lost or have flipped bits. That is what a machine without power leaves of writes that no fsync has confirmed.
+and nobody was told), or under way: then the commit is made, and `crash` says what is left of what it wrote.
 
 Every life has a folder of its own: the files as its predecessor left them.
 """
@@ -11,11 +10,11 @@ Every life has a folder of its own: the files as its predecessor left them.
 from __future__ import annotations
 
 import asyncio
-import shutil
 import sqlite3
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from edgefw.services.broker.journal.writer import Writer
+from universes.crash import Files, interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
     from random import Random
 
 T = TypeVar("T")
-
-SECTOR = 512
-TAILS = ("none", "torn", "flipped", "scattered", "whole")
-"""What is left of a commit under way: nothing, a beginning, all with a flipped bit, some sectors, all."""
 
 
 class Disk:
@@ -57,41 +52,20 @@ class Disk:
 
     def crash(self, tail: str) -> None:
         """Leave the files as a crash does; the next life finds them in a folder of its own."""
-        before = self.journal
-        old, new = self._crashed_log(before, tail)
+        before = self._files()
+        under_way = tail != "none" and self._worker is not None and self._worker.finish()
+        after = self._files() if under_way else before
+        left = interrupted(before, after, tail, self._chance)
+        self.crashes.append("none" if after == before else tail)
         self._number += 1
         self.journal.parent.mkdir()
-        if before.exists():
-            shutil.copyfile(before, self.journal)
-        log = self._torn(old, new, tail)
-        if log:
-            _log_of(self.journal).write_bytes(log)
+        for path, content in zip(_paths(self.journal), left, strict=True):
+            if content is not None:
+                path.write_bytes(content)
         self._worker = None
 
-    def _crashed_log(self, journal: Path, tail: str) -> tuple[bytes, bytes]:
-        """Return the log as the last fsync left it, and as the commit that is under way would."""
-        old = _bytes(_log_of(journal))
-        if tail == "none" or self._worker is None or not self._worker.finish():
-            return old, old
-        return old, _bytes(_log_of(journal))
-
-    def _torn(self, old: bytes, new: bytes, tail: str) -> bytes:
-        self.crashes.append(tail if new != old else "none")
-        sectors = range(0, len(new), SECTOR)
-        changed = [at for at in sectors if old[at : at + SECTOR] != new[at : at + SECTOR]]
-        if new == old or tail in {"none", "whole"} or not changed:
-            return new if tail == "whole" else old
-        log, chance = bytearray(new), self._chance
-        if tail == "torn":
-            first = chance.choice(changed)
-            return bytes(log[: first + chance.randrange(SECTOR)] + old[first + SECTOR :])
-        for at in changed if tail == "scattered" else ():
-            if chance.random() < 0.5:
-                log[at : at + SECTOR] = old[at : at + SECTOR].ljust(SECTOR, b"\0")
-        if tail == "flipped":
-            at = min(chance.choice(changed) + chance.randrange(SECTOR), len(log) - 1)
-            log[at] ^= 1 << chance.randrange(8)
-        return bytes(log)
+    def _files(self) -> Files:
+        return Files(*(path.read_bytes() if path.exists() else None for path in _paths(self.journal)))
 
 
 class JournalWorker:
@@ -149,9 +123,5 @@ async def _pause(seconds: float) -> None:
         await asyncio.sleep(seconds)
 
 
-def _log_of(journal: Path) -> Path:
-    return journal.with_name(f"{journal.name}-wal")
-
-
-def _bytes(path: Path) -> bytes:
-    return path.read_bytes() if path.exists() else b""
+def _paths(journal: Path) -> tuple[Path, Path]:
+    return journal, journal.with_name(f"{journal.name}-wal")

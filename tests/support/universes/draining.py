@@ -46,7 +46,8 @@ def _heal(world: World) -> None:
 
 
 def _serves(world: World) -> bool:
-    return world.places.broker.address in world.network.servers
+    """Whether broker and observer do."""
+    return {world.places.broker.address, world.places.observer.address} <= world.network.servers.keys()
 
 
 async def _until(world: World, done: Callable[[], bool], otherwise: str) -> None:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from universes.disk import TAILS
+from universes.crash import TAILS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
-KILLABLE = ("broker",)
+KILLABLE = ("broker", "observer")
 """Who goes on after a kill as if nothing had been: what services promise, they are held to here."""
 
 PARTS = ("order", "latency", "commits", "delays", "limits")
@@ -24,7 +24,7 @@ _MOST_EVENTS = 8
 class Event:
     """Something that happens once the broker has read `after` submissions, `wait` seconds and `steps` later.
 
-    Steps are the broker's: so an event falls between any two of its awaits.
+    Steps are the broker's, or those of whoever is killed: so an event falls between any two of its awaits.
     """
 
     number: int
@@ -95,6 +95,16 @@ class Universe:
             return lambda: (chance.choice((0, 1, 5, 20)) / 1e3, chance.choice((0, 0, 1, 10)) / 1e3)
         return lambda: (chance.choice((0, 2, 30, 700, 11_000)) / 1e3, chance.choice((0, 0, 50, 400)) / 1e3)
 
+    def record_pauses(self) -> Callable[[], tuple[float, float]] | None:
+        """Return what draws the seconds that the record waits, and those until that is known.
+
+        None where nobody is killed meanwhile.
+        """
+        if not any(event.what.get("who") == "observer" for event in self.events if event.kind == "kill"):
+            return None
+        chance = self.chance("record")
+        return lambda: (chance.choice((0, 1, 5, 50)) / 1e3, chance.choice((0, 0, 1, 30)) / 1e3)
+
     def order(self) -> Random | None:
         """Return what decides which of several ready tasks goes first; None: asyncio's order."""
         return None if "order" in self.without else self.chance("order")
@@ -126,8 +136,17 @@ def universe(seed: int) -> Universe:
         latency=chance.choice(("none", "short", "short", "long")),
         commits=chance.choice(("prompt", "slow", "slow", "stuck")),
         reopened=chance.random() < 0.25,
-        events=events,
+        events=(*events, *_observer_kills(seed, agents * rounds, len(events))),
     )
+
+
+def _observer_kills(seed: int, submissions: int, before: int) -> Iterator[Event]:
+    """Yield what happens to the observer. It is drawn apart: so seeds stay what they were before it."""
+    chance = Random(f"{seed}/observer")
+    for number in range(chance.choice((0, 0, 1, 2))):
+        after, wait = chance.randrange(submissions + 1), chance.choice((0, 0, 0.003, 0.05, 0.4))
+        what = {**_kill(chance, "observer"), "reboot": False, "tail": "none"}
+        yield Event(before + number + 1, "kill", after, wait, chance.randrange(60), what)
 
 
 def _events(chance: Random, clock: str, agents: int, rounds: int) -> tuple[Event, ...]:
@@ -146,7 +165,7 @@ def _settled(event: Event, number: int, *, stepped: bool) -> Event:
 
 
 def _event(chance: Random, clock: str, agents: int, rounds: int) -> Event:
-    makers = {
+    makers: dict[str, tuple[int, Callable[[Random], dict[str, Any]]]] = {
         "kill": (6, _kill),
         "plan": (6, lambda c: _plan(c, clock, agents, rounds)),
         "cut": (3, lambda c: _cut(c, agents)),
@@ -162,9 +181,9 @@ def _event(chance: Random, clock: str, agents: int, rounds: int) -> Event:
     return Event(0, kind, after, wait, chance.randrange(60) if kind == "kill" else 0, what)
 
 
-def _kill(chance: Random) -> dict[str, Any]:
+def _kill(chance: Random, who: str = "broker") -> dict[str, Any]:
     return {
-        "who": chance.choice(KILLABLE),
+        "who": chance.choice((who,)),  # so that seeds stay what they were when it was drawn here
         "tail": chance.choice(TAILS),
         "lost": chance.random() < 0.5,
         "down": chance.choice((0.001, 0.02, 0.3, 2)),  # none is back at the very same moment

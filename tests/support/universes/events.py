@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import grpc
 
 from edgefw.v1 import broker_service_pb2 as pb
 from edgefw.v1.broker_service_pb2_grpc import BrokerServiceStub
+from universes.draw import KILLABLE
 from universes.life import Life
 
 if TYPE_CHECKING:
@@ -25,10 +28,11 @@ class Happenings:
     """Lets events happen, each once its moment has come; `happened` is called after each."""
 
     def __init__(self, world: World, events: Sequence[Event], happened: Callable[[], None]) -> None:
-        self._world, self._waiting, self._happened = world, list(events), happened
-        self._armed: list[tuple[Event, int]] = []  # and at which step of the broker each happens
+        self._world, self._happened = world, happened
+        self._waiting = sorted(events, key=attrgetter("after"))
+        self._armed: list[tuple[Event, int]] = []  # and at which step of its service each happens
         self._over = False
-        self._steps = 0  # of the broker, in all its lives
+        self._steps: Counter[str] = Counter()  # of each service, in all its lives
 
     def begin(self) -> None:
         """Let happen what needs no progress."""
@@ -50,11 +54,15 @@ class Happenings:
 
     def stepped(self, life: Life | None) -> None:
         """Take note of a step."""
-        if life is None or life.name != "broker":
+        if life is None or life.name not in KILLABLE:
             return
-        self._steps += 1
-        while self._armed and self._armed[0][1] <= self._steps:
-            self._happen(self._armed.pop(0)[0])
+        self._steps[life.name] += 1
+        for armed in self._armed:
+            event, step = armed
+            if _whose(event) == life.name and step <= self._steps[life.name]:
+                self._armed.remove(armed)
+                self._happen(event)
+                return
 
     def _arm(self, event: Event) -> None:
         if self._over:
@@ -62,7 +70,7 @@ class Happenings:
         if not event.steps:
             self._happen(event)
             return
-        self._armed.append((event, self._steps + event.steps))
+        self._armed.append((event, self._steps[_whose(event)] + event.steps))
         self._armed.sort(key=lambda each: each[1])
 
     def _happen(self, event: Event) -> None:
@@ -75,8 +83,10 @@ class Happenings:
         self._world.loop.call_later(seconds, call, *values, context=self._world.network.nobody)
 
     def _kill(self, who: str, *, tail: str, lost: bool, down: float, reboot: bool) -> None:
-        assert who == "broker"
-        if self._world.kill_broker(tail, lost=lost):
+        if who == "observer":
+            if self._world.kill_observer(lost=lost):
+                self._later(down, self._world.start_observer)
+        elif self._world.kill_broker(tail, lost=lost):
             if reboot:
                 self._world.real_time.reboot()
             self._later(down, self._world.start_broker)
@@ -145,3 +155,8 @@ class Happenings:
 def stranger() -> Life:
     """Return the life of whoever is no service."""
     return Life("stranger")
+
+
+def _whose(event: Event) -> str:
+    """Return whose steps an event waits for."""
+    return str(event.what["who"]) if event.kind == "kill" else "broker"

@@ -63,6 +63,11 @@ class UniverseLoop(VirtualLoop):
         held, life.held = life.held, []
         self._ready.extend(held)  # type: ignore[attr-defined]
 
+    def call_soon(  # type: ignore[override]
+        self, callback: Any, *args: Any, context: Context | None = None
+    ) -> Handle:
+        return self._call_soon(callback, args, context)
+
     def _call_soon(self, callback: Any, args: Any, context: Context | None) -> Handle:
         handle = _LivingHandle(callback, args, self, context)
         self._ready.append(handle)  # type: ignore[attr-defined]
@@ -112,6 +117,9 @@ class _LivingHandle(Handle):
 
 
 class _LivingTimer(TimerHandle):
+    def __lt__(self, other: TimerHandle) -> bool:
+        return self.when() < other.when()
+
     def _run(self) -> None:
         if self._loop._may_run(self):  # type: ignore[attr-defined]
             super()._run()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from edgefw.services.machine import Helper, Make, Worker
     from edgefw.virtual.loop import VirtualLoop
     from universes.disk import Disk
+    from universes.record import RecordWorker
 
 
 class RealTime:
@@ -38,12 +39,15 @@ class RealTime:
 
 @dataclass(frozen=True)
 class UniverseMachine(InlineMachine):
-    """The journal's worker is the disk's; there are no helpers: nobody asks here for a best fixed point."""
+    """The workers are the disks'; there are no helpers: nobody asks here for a best fixed point."""
 
     disk: Disk | None = None
+    recorder: RecordWorker | None = None
 
     def worker(self, name: str) -> Worker:
-        return super().worker(name) if self.disk is None or name != "journal" else self.disk.worker()
+        if self.disk is not None and name == "journal":
+            return self.disk.worker()
+        return self.recorder if self.recorder is not None and name == "recorder" else super().worker(name)
 
     async def helper(self, command: Sequence[str], make: Make, longest: int) -> Helper:
         del command, make, longest

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from edgefw.transport.channel import ALIVE, ANSWER
+from edgefw.transport.door import nobody_counts
 from edgefw.transport.memory import MemoryChannel, MemoryListener, MemoryNetwork
 from edgefw.transport.memory_call import Exchange, Pipe
 from universes.life import LIFE
@@ -48,11 +49,12 @@ class UniverseNetwork(MemoryNetwork):
         self.began()
         return found
 
-    def open_channel(self, address: str) -> MemoryChannel:
+    def open_channel(self, address: str, service: str = "") -> MemoryChannel:
+        del service
         return _Channel(self, address)
 
-    def listener(self) -> MemoryListener:
-        return _Listener(self)
+    def listener(self, refused: Callable[[], None] = nobody_counts) -> MemoryListener:
+        return _Listener(self, refused)
 
     async def listen_http(self, connected: Connected, host: str, port: int) -> Listening:
         listening = _HttpListening(connected, LIFE.get())
@@ -241,8 +243,8 @@ class _Channel(MemoryChannel):
 
 
 class _Listener(MemoryListener):
-    def __init__(self, network: MemoryNetwork) -> None:
-        super().__init__(network)
+    def __init__(self, network: MemoryNetwork, refused: Callable[[], None]) -> None:
+        super().__init__(network, refused)
         self.life = LIFE.get()
 
     def forget(self) -> None:

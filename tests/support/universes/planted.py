@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from edgefw.delays.hold import Hold, RoundsHold, Taken, WallHold
+from edgefw.records import RunDatabase
 from edgefw.services.agent.inbox import Inbox
 from edgefw.services.broker import process, restore
 from edgefw.services.broker.control import Control
 from edgefw.services.broker.intake import Intake
-from edgefw.services.broker.journal import opening
+from edgefw.services.broker.journal import health, opening
 from edgefw.services.broker.journal.batch import Batch
 from edgefw.services.broker.journal.journals import SqliteJournal
 from edgefw.services.broker.journal.records import State
@@ -27,7 +28,9 @@ from edgefw.services.broker.release import Outbox, Releaser
 from edgefw.services.broker.service import Broker
 from edgefw.services.broker.timeline import timeline_now
 from edgefw.services.clock import completed
+from edgefw.services.observer.ledger import Ledger
 from edgefw.transport.account_client import AccountClient
+from edgefw.transport.observer_client import ObserverClient
 from edgefw.transport.peer_link import PeerLink
 from edgefw.transport.submissions import Submissions
 
@@ -213,6 +216,11 @@ def _damage(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "lost", lambda log, recovered: log.left_out(recovered) > 0)
 
 
+@_bug("a log that is begun anew is taken for damage")
+def _begun_anew(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(health, "is_spent", lambda _log, _database: False)
+
+
 @_bug("what could not be kept stays in memory")
 def _not_withdrawn(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Hold, "withdraw", lambda _hold, _agent, _s, _now: [])
@@ -281,3 +289,53 @@ def _sent_is_done(patch: pytest.MonkeyPatch) -> None:
         return found._replace(state=State.DONE) if found.state is State.SENT else found
 
     _around(patch, opening, "_row", row)
+
+
+@_bug("a play is scored before it is on record")
+def _scored_early(patch: pytest.MonkeyPatch) -> None:
+    _late(patch, "add", (), {})
+
+
+@_bug("the account is answered before it is on record")
+def _accounted_early(patch: pytest.MonkeyPatch) -> None:
+    _late(patch, "add_account", ())
+
+
+def _late(patch: pytest.MonkeyPatch, name: str, *nothing: Any) -> None:
+    """Write to the record what came before, each time that something comes, and at the end."""
+
+    def write(right: Any, database: RunDatabase, *values: Any) -> None:
+        before = getattr(database, name + "_before", nothing)
+        setattr(database, name + "_before", values)
+        right(database, *before)
+
+    def close(right: Any, database: RunDatabase) -> None:
+        getattr(database, name)(*nothing)
+        right(database)
+
+    _around(patch, RunDatabase, name, write)
+    _around(patch, RunDatabase, "close", close)
+
+
+@_bug("an observer that goes on has forgotten what was reported")
+def _reports_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Ledger, "restore", lambda _ledger, _rows: None)
+
+
+@_bug("an observer that goes on has forgotten which feedback was used")
+def _arrivals_forgotten(patch: pytest.MonkeyPatch) -> None:
+    def restore(right: Any, ledger: Ledger, rows: Any) -> None:
+        right(ledger, [(t, agent, hash_, ()) for t, agent, hash_, _ in rows])
+
+    _around(patch, Ledger, "restore", restore)
+
+
+@_bug("reports that were under way when a stream broke are not sent again")
+def _reports_not_again(patch: pytest.MonkeyPatch) -> None:
+    async def converse(right: Any, client: ObserverClient, *values: Any) -> None:
+        if getattr(client, "_used", False):
+            client._kept.clear()
+        client._used = True  # type: ignore[attr-defined]
+        await right(client, *values)
+
+    _around(patch, ObserverClient, "_converse", converse)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import tempfile
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from edgefw.errors import EdgefwError
 from edgefw.virtual.logs import SERVICE
@@ -34,7 +36,6 @@ class Outcome:
     violations: tuple[str, ...]
     said: tuple[str, ...]
     happened: tuple[int, ...]
-    excused: tuple[str, ...]  # what is known not to be as it should be
     seconds: float  # of virtual time
     steps: int
 
@@ -53,7 +54,7 @@ def run(
 
     With `logs`, what services log is among what is said.
     """
-    with _folder() as folder, threadpool_limits(1):
+    with _folder() as folder, _blas().limit(limits=1), _uncollected():
         world = World(drawn, folder)
         with bug(), _logging(world, folder, logging.INFO if logs else logging.CRITICAL + 1):
             world.run()
@@ -67,7 +68,6 @@ def run(
         tuple(world.violations),
         tuple(world.said),
         tuple(world.happened),
-        tuple(world.excused),
         world.seconds,
         world.steps,
     )
@@ -79,6 +79,11 @@ def run_seed(
     """Run the universe of a seed, or a part of it."""
     drawn = universe(seed)
     return run((drawn if events is None else drawn.only(events)).less(without), logs=logs)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()  # looks through all that is loaded
 
 
 class _Saying(logging.Handler):
@@ -109,6 +114,18 @@ def _logging(world: World, folder: Path, level: int) -> Iterator[None]:
             logger.removeHandler(handler)
             logger.setLevel(old)
             logger.propagate = propagate
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Look for no garbage: a universe is small, and a tenth of its time would go into it."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 @contextmanager

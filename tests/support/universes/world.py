@@ -26,6 +26,7 @@ from universes.life import Life
 from universes.loop import EndlessError, UniverseLoop
 from universes.machine import RealTime, UniverseMachine
 from universes.network import UniverseNetwork
+from universes.record import RecordWorker, leave_behind, missing
 from universes.wire import Wire
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class ViolationError(Exception):
 
 @dataclass
 class Started:
-    """A life of the broker: what it knew when it began, for what it counts from then on."""
+    """A life of the broker, or of the observer."""
 
     life: Life
     task: asyncio.Task[None]
@@ -60,7 +61,6 @@ class World:
         self.said: list[str] = []
         self.happened: list[int] = []
         self.violations: list[str] = []
-        self.excused: list[str] = []  # what is known to be so, and not yet as it should be
         self.loop = UniverseLoop(universe.order(), LONGEST)
         self.loop.set_exception_handler(self._unhandled)
         self.real_time = RealTime(self.loop)
@@ -72,13 +72,17 @@ class World:
         self.setup = resolve(validate(universe.document, source=f"universe {universe.seed}"))
         self.folder = prepare(self.setup, folder / "run")
         self.run_id = f"{self.setup.scenario.digest}/run"
-        self.machine = UniverseMachine(self.real_time.clocks(), self.disk)
+        pauses = universe.record_pauses()
+        recorder = None if pauses is None else RecordWorker(self.disk, pauses)
+        self.machine = UniverseMachine(self.real_time.clocks(), self.disk, recorder)
         self.together = Together(self.folder, self.places, self.machine, None, self.network)
         self.steps, self.seconds = 0, 0.0  # that it took, when it is over
         self.lives: list[Life] = []
         self.started: Started | None = None
+        self.observed: Started | None = None
         self.checks = Checks(self)
         self._aside: set[asyncio.Task[None]] = set()
+        self._buried = False  # whether nothing begins any more
         self._wakes = asyncio.Event()  # a service has ended, or something is wrong
         self._stranger = stranger()
 
@@ -119,10 +123,38 @@ class World:
 
     def start_broker(self) -> None:
         """Start the broker from what is on its disk."""
-        if self.started is None:
+        if self.started is None and not self._buried:
             together, stop = replace(self.together, journal=self.disk.journal), asyncio.Event()
             life, task = self._start("broker", together.broker(stop))
             self.started = Started(life, task, stop)
+
+    def kill_observer(self, *, lost: bool) -> bool:
+        """Kill the observer, if it lives; return whether it did."""
+        if self.observed is None:
+            return False
+        life = self.observed.life
+        life.dead = True
+        self.observed = None
+        self.network.sever(life, lost=lost)
+        leave_behind(self.folder.path)
+        self.say("the observer is killed")
+        for what in missing(self.folder.path, self.wire):
+            self.violated(what)
+        return True
+
+    def start_observer(self) -> None:
+        """Start the observer on its run folder; it stays: a broker that comes back finds it."""
+        if self.observed is None and not self._buried:
+            stop = asyncio.Event()
+            config = observer.ObserverConfig(
+                str(self.folder.scenario_path),
+                self.places.observer,
+                out=self.folder.path,
+                stay=True,
+                transport=self.network,
+                machine=self.machine,
+            )
+            self.observed = Started(*self._start("observer", observer.serve(config, stop)), stop)
 
     # -- a run --
 
@@ -144,7 +176,7 @@ class World:
 
     async def _live(self) -> None:
         happenings = Happenings(self, self.universe.events, self.checks.now)
-        observer = self._start("observer", self._observer())[1]
+        self.start_observer()
         self.start_broker()
         agents = [self._start(f"agent-{i}", self.together.agent(i))[1] for i in range(self.universe.agents)]
         happenings.begin()
@@ -156,20 +188,8 @@ class World:
         if not self.violations:
             await drain(self)
         if not self.violations:
-            await self._end(observer)
+            await self._end()
             self.checks.at_the_end()
-
-    def _observer(self) -> Coroutine[Any, Any, None]:
-        """Return the life of an observer that stays: a broker that comes back finds it."""
-        config = observer.ObserverConfig(
-            str(self.folder.scenario_path),
-            self.places.observer,
-            out=self.folder.path,
-            stay=True,
-            transport=self.network,
-            machine=self.machine,
-        )
-        return observer.serve(config, self.together.stop)
 
     async def stop_broker(self) -> None:
         """Tell the broker to end, and wait until it has."""
@@ -178,13 +198,15 @@ class World:
             started.stop.set()
             await asyncio.wait({started.task})
 
-    async def _end(self, observer: asyncio.Task[None]) -> None:
+    async def _end(self) -> None:
         """Stop the services that are left."""
         for task in list(self._aside):
             await asyncio.wait({task})
         await self.stop_broker()
         self.together.stop.set()
-        await asyncio.wait({observer})
+        if self.observed is not None:
+            self.observed.stop.set()
+            await asyncio.wait({self.observed.task})
 
     def _start(self, name: str, work: Coroutine[Any, Any, None]) -> tuple[Life, asyncio.Task[None]]:
         life = Life(name)
@@ -211,7 +233,7 @@ class World:
     def told_to_end(self, task: asyncio.Task[None]) -> bool:
         """Whether a service that stays was told to end."""
         if task.get_name() == "observer":
-            return self.together.stop.is_set()
+            return self.observed is not None and self.observed.stop.is_set()
         return self.started is None or self.started.task is not task
 
     def _unhandled(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -219,7 +241,7 @@ class World:
 
     def _bury(self) -> None:
         """Let all that is left end, so that no file or task stays; what they do now is of no account."""
-        said = list(self.violations)
+        said, self._buried = list(self.violations), True
         self.loop.latest, self.loop.most_steps = 2**62, self.loop.steps + _AFTERLIFE
         self.loop.stepped = lambda _life: None
         self.wire.progress = lambda: None

@@ -69,7 +69,7 @@ def check_listen(host: str, *, token: str | None, open_: bool) -> None:
     if not (is_loopback(host) or token or open_):
         raise InputError(
             f"the admin endpoint would listen on {host}, where others can reach it: give it a token "
-            "(--admin-token or EDGEFW_ADMIN_TOKEN), keep it on 127.0.0.1, or say --admin-open"
+            "(EDGEFW_ADMIN_TOKEN or EDGEFW_ADMIN_TOKEN_FILE), keep it on 127.0.0.1, or say --admin-open"
         )
 
 

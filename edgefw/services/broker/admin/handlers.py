@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from edgefw.delays import edits
 from edgefw.delays.body import Posted, read_fault
+from edgefw.delays.words import cut
 from edgefw.errors import ExistsError, InputError, UnknownError
 from edgefw.http.answers import Answer, encoded, failure
 from edgefw.http.body import read_json
 from edgefw.http.endpoint import show_metrics
 from edgefw.services.broker.admin import docs, openapi
-from edgefw.services.broker.admin.caller import caller
 from edgefw.services.broker.admin.models import LinkNumbers, LinkPatch, PlanBody, validated
 from edgefw.services.broker.admin.stream import EventStream
 from edgefw.services.broker.admin.views import LONG, Shown
@@ -23,10 +23,12 @@ from edgefw.services.broker.events import KINDS
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from edgefw.delays.plan import Moment, Plan
+    from edgefw.delays.entry import Moment
+    from edgefw.delays.plan import Plan
     from edgefw.services.broker.steering import LinkState, Steering
     from edgefw.services.machine import Machine
 
+LONGEST_NAME = 80  # characters of what a caller says of itself
 AT_ONCE = 8  # links or faults that are worked on before others get their turn: delivery does not wait
 
 
@@ -38,7 +40,7 @@ class Handlers:
         self._machine = machine
         self._described = partial(openapi.document, self._rules, token=token)
         self._document: bytes | None = None
-        about = {"name": "edgefw", "version": version("edgefw"), "run": control.run_name}
+        about = {"name": "edgefw", "version": _version(), "run": control.run_name}
         self._version = encoded(about | {"clock": self._rules.clock, "agents": self._rules.agents})
 
     async def links(self, _request: Request) -> Answer:
@@ -59,7 +61,7 @@ class Handlers:
         agent = self._agent(request)
         enabled = validated(LinkPatch, await read_json(request)).enabled
         await self._control.apply(
-            "enable", lambda plan, _: edits.enable(plan, agent, enabled=enabled), caller(request)
+            "enable", lambda plan, _: edits.enable(plan, agent, enabled=enabled), _caller(request)
         )
         return Answer(await self._link(self._control.link(agent)))
 
@@ -72,11 +74,8 @@ class Handlers:
                 "agents: unknown field; the path says whose link it is, or use PUT /plan", "agents"
             )
         posted = await self._read(body)
-        plan = await self._control.apply(
-            "add",
-            lambda plan, moment: edits.add(plan, moment, agent, posted.fault, posted.name),
-            caller(request),
-        )
+        add = partial(edits.add, agent=agent, fault=posted.fault, name=posted.name)
+        plan = await self._control.apply("add", add, _caller(request))
         entry = plan.entries[-1]
         where = {"Location": f"{request.scope['path']}/{entry.name}"}
         return Answer(await self._shown.one(entry), 201, headers=where)
@@ -85,15 +84,14 @@ class Handlers:
         """Merge a change into a fault."""
         agent, name = self._whose(request), request.path_params["name"]
         patch = await read_json(request)
-        plan = await self._control.apply(
-            "change", lambda plan, moment: edits.change(plan, moment, agent, name, patch), caller(request)
-        )
+        change = partial(edits.change, agent=agent, name=name, patch=patch)
+        plan = await self._control.apply("change", change, _caller(request))
         return Answer(await self._shown.one(edits.find(plan, agent, name)))
 
     async def delete_fault(self, request: Request) -> Answer:
         """Remove a fault."""
         agent, name = self._whose(request), request.path_params["name"]
-        await self._control.apply("remove", lambda plan, _: edits.remove(plan, agent, name), caller(request))
+        await self._control.apply("remove", lambda plan, _: edits.remove(plan, agent, name), _caller(request))
         return Answer(status=204, content_type=None)
 
     async def plan(self, _request: Request) -> Answer:
@@ -114,11 +112,11 @@ class Handlers:
                 raise ExistsError(f"the plan's version is {plan.version}, not {body.version}: read it again")
             return edits.replace(plan, moment, faults, body.disabled if "disabled" in given else None)
 
-        return await self._plan(await self._control.apply("replace", edit, caller(request)))
+        return await self._plan(await self._control.apply("replace", edit, _caller(request)))
 
     async def reset(self, request: Request) -> Answer:
         """Remove every fault."""
-        plan = await self._control.apply("reset", lambda plan, _: edits.reset(plan), caller(request))
+        plan = await self._control.apply("reset", lambda plan, _: edits.reset(plan), _caller(request))
         return await self._plan(plan)
 
     async def events(self, request: Request) -> EventStream:
@@ -195,3 +193,19 @@ class Handlers:
         if isinstance(trace, list) and len(trace) > LONG:
             return await self._machine.aside(read_fault, body, self._rules)
         return read_fault(body, self._rules)
+
+
+def _caller(request: Request) -> str:
+    """Return what a caller says of itself (User-Agent), and its address: "curl/8.14.1 at 127.0.0.1".
+
+    The name is a claim: whoever may call may call itself anything. The page's calls come from the observer,
+    which says for whose browser: "edgefw-page (192.0.2.7) at 10.0.0.3".
+    """
+    said = "".join(letter for letter in request.headers.get("user-agent", "") if letter.isprintable())
+    name = cut(said.strip(), LONGEST_NAME) or "somebody"
+    return name if request.client is None else f"{name} at {request.client.host}"
+
+
+@cache
+def _version() -> str:
+    return version("edgefw")  # reads a file

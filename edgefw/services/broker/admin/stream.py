@@ -22,8 +22,8 @@ PAUSE = 0.02  # seconds between two writes: a thousand events a second travel in
 class EventStream:
     """The answer to one listener; it goes on until somebody ends it."""
 
-    def __init__(self, events: Events, kinds: Collection[str], heartbeat: float = HEARTBEAT) -> None:
-        self._events, self._kinds, self._heartbeat = events, kinds, heartbeat
+    def __init__(self, events: Events, kinds: Collection[str]) -> None:
+        self._events, self._kinds = events, kinds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until one side has had enough."""
@@ -35,7 +35,7 @@ class EventStream:
         yield b": here\n\n"  # so that a reader knows that it listens
         while True:
             await asyncio.sleep(PAUSE)
-            events = await listener.take(self._heartbeat)
+            events = await listener.take(HEARTBEAT)
             if events is None:
                 return
             yield b"".join(event.text for event in events) or b": still here\n\n"

@@ -30,7 +30,7 @@ class Shown:
 
     async def plan(self, plan: Plan) -> bytes:
         """Return all faults of a plan, made with breaks: delivery does not wait for a long one."""
-        texts = [await self._text(entry, agents) for entry, agents in plan.shared()]
+        texts = [await self._text(entry, agents) for entry, agents in plan.shared]
         return b"[%s]" % b",".join(texts)
 
     async def on_link(self, entries: Sequence[PlanEntry]) -> bytes:

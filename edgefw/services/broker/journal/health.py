@@ -10,16 +10,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from edgefw.errors import InputError, JournalCorruptError
-from edgefw.services.broker.journal.schema import is_full
+from edgefw.records.sqlite_files import beside, is_full, move_aside
+from edgefw.services.broker.journal.wal import Log, is_spent, read_log
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from edgefw.services.broker.journal.wal import Log
-
 log = logging.getLogger(__name__)
-
-SUFFIXES = ("", "-wal", "-shm")  # of the files that a database consists of
 
 
 class Lock:
@@ -48,15 +45,13 @@ class Lock:
         self._file = -1
 
 
-def beside(path: Path, suffix: str) -> Path:
-    """Return the path with something added to its name."""
-    return path.with_name(path.name + suffix)
-
-
-def check_pages(database: sqlite3.Connection) -> str | None:
-    """Return what is wrong with the database's pages, None if nothing is."""
-    (found,) = database.execute("PRAGMA quick_check(1)").fetchone()
-    return None if found == "ok" else " ".join(str(found).split())
+def log_of(path: Path) -> Log:
+    """Return what stands in a journal's log, to be asked before SQLite opens it."""
+    found = read_log(beside(path, "-wal"))
+    if found.readable or not path.exists() or not is_spent(beside(path, "-wal"), path):
+        return found
+    log.warning("the journal's log was being begun anew; all that was in it is in the database")
+    return Log()
 
 
 def check_log(database: sqlite3.Connection, found: Log) -> str | None:
@@ -82,14 +77,8 @@ def check_log(database: sqlite3.Connection, found: Log) -> str | None:
 
 
 def set_aside(path: Path, wrong: str) -> JournalCorruptError:
-    """Rename a damaged journal, over nothing that is there; return the error that says so."""
-    number = 1
-    while any(beside(path, f".corrupt-{number}{suffix}").exists() for suffix in SUFFIXES):
-        number += 1
-    new = beside(path, f".corrupt-{number}")
-    for suffix in SUFFIXES:
-        if (file := beside(path, suffix)).exists():
-            file.rename(beside(new, suffix))
+    """Rename a damaged journal; return the error that says so."""
+    new = move_aside(path)
     return JournalCorruptError(
         f"the journal {path} is damaged ({wrong}): it was set aside as {new}; put a good copy in its place, "
         "or start the broker again with an empty journal, without the feedback that was pending"

@@ -182,8 +182,10 @@ class SqliteJournal(Journal):
                 "look after the disk and start the broker again"
             )
         finally:
-            await self._worker.do(self._writer.close)
-            self._end(error)
+            try:
+                await self._worker.do(self._writer.close)
+            finally:  # whoever waits for the disk hears of it, also where closing fails
+                self._end(error)
 
     async def _gathered(self) -> None:
         """Wait until there is something to write."""

@@ -13,9 +13,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from edgefw.errors import InputError, JournalFullError
+from edgefw.records.sqlite_files import SUFFIXES, beside, check_pages, is_corrupt, is_full
 from edgefw.services.broker.journal.batch import crc
 from edgefw.services.broker.journal.compaction import forget_plans
-from edgefw.services.broker.journal.health import SUFFIXES, Lock, beside, check_log, check_pages, set_aside
+from edgefw.services.broker.journal.health import (
+    Lock,
+    check_log,
+    log_of,
+    set_aside,
+)
 from edgefw.services.broker.journal.records import Restored, Row, State
 from edgefw.services.broker.journal.schema import (
     APPLICATION,
@@ -24,12 +30,9 @@ from edgefw.services.broker.journal.schema import (
     configure,
     connect,
     create,
-    is_corrupt,
-    is_full,
     number,
     set_limit,
 )
-from edgefw.services.broker.journal.wal import read_log
 from edgefw.services.broker.timeline import Timeline, timeline_again, timeline_now
 
 if TYPE_CHECKING:
@@ -129,7 +132,7 @@ def _explain(path: Path, error: Exception) -> Exception:
 def _open(
     database: sqlite3.Connection, path: Path, run_id: str, clocks: Clocks
 ) -> tuple[Timeline, Restored | None]:
-    wal = read_log(beside(path, "-wal"))
+    wal = log_of(path)
     _check_kind(database, path)
     configure(database)
     wrong = check_pages(database) or check_log(database, wal)  # in this order: the second one writes

@@ -86,21 +86,6 @@ def number(database: sqlite3.Connection, pragma: str) -> int:
     return int(value)
 
 
-def error_code(error: sqlite3.Error) -> int:
-    """Return SQLite's primary error code; 0 for an error of the module's own: text that is none."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
-
-
-def is_full(error: sqlite3.Error) -> bool:
-    """Whether the disk or the limit is full."""
-    return error_code(error) == sqlite3.SQLITE_FULL
-
-
-def is_corrupt(error: sqlite3.Error) -> bool:
-    """Whether the file is damaged, or no database at all."""
-    return error_code(error) in {0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-
-
 def numbers(values: Iterable[int]) -> str:
     """Return a JSON array, for json_each: one statement is about many rows, whatever their number."""
     return f"[{','.join(map(str, values))}]"

@@ -7,9 +7,10 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from edgefw.errors import JournalFullError
+from edgefw.records.sqlite_files import is_full
 from edgefw.services.broker.journal.batch import Batch
 from edgefw.services.broker.journal.compaction import compaction
-from edgefw.services.broker.journal.schema import is_full, set_limit
+from edgefw.services.broker.journal.schema import set_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

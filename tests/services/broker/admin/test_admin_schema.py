@@ -21,7 +21,8 @@ from edgefw.delays.body import read_fault
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from edgefw.delays.plan import Moment, Plan
+    from edgefw.delays.entry import Moment
+    from edgefw.delays.plan import Plan
 
 EXAMPLES = int(os.environ.get("EDGEFW_SCHEMA_EXAMPLES", "0"))
 CHECKS = {"negative_data_rejection": {"expected-statuses": [400, 404, 409, 413, 415]}}
@@ -88,6 +89,8 @@ FUZZING = {"examples": ON, "fuzzing": ON, "stateful": OFF, "coverage": OFF}
 STEPS = {"examples": OFF, "fuzzing": OFF, "stateful": ON, "coverage": OFF}
 
 
+@pytest.mark.slow
+@pytest.mark.thorough  # the calls below send what is drawn, this one every limit of every field
 def test_every_corner_of_the_document() -> None:
     # Bodies on a link are those on all links: one of the two is enough.
     found, statuses = mistakes(Forgetful("wall"), COVERING, but="^/links/.*/faults|^/plan")
@@ -111,14 +114,14 @@ def test_every_corner_of_a_fault_under_the_rounds_clock() -> None:
     assert statuses[201] > 10
 
 
-@pytest.mark.parametrize("clock", ["wall", "rounds"])
+@pytest.mark.parametrize("clock", ["wall", pytest.param("rounds", marks=pytest.mark.thorough)])
 def test_calls_of_all_kinds(clock: str) -> None:
     found, statuses = mistakes(StandIn(clock), FUZZING)
     assert found == []
     assert {200, 201, 400, 404} <= set(statuses)
 
 
-@pytest.mark.parametrize("clock", ["wall", "rounds"])
+@pytest.mark.parametrize("clock", ["wall", pytest.param("rounds", marks=pytest.mark.thorough)])
 def test_calls_that_follow_from_one_another(clock: str) -> None:
     # A reset or another plan takes away what was just made, and nobody can know.
     found, statuses = mistakes(StandIn(clock), STEPS, but="^/(reset|plan)$")

@@ -10,9 +10,10 @@ import h11
 import httpx
 import pytest
 from admin_stand_in import served
+from told_clock import Clock
 from waiting import until
 
-from edgefw.http.connection import PIECE, Bounds
+from edgefw.http.connection import Bounds
 from edgefw.services.broker.events import MOST_LISTENERS
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ PATIENCE = 30.0
 HOST = b"Host: localhost\r\n"
 HEALTH = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
 EVENTS = b"GET /events HTTP/1.1\r\n" + HOST + b"\r\n"
-SOON = Bounds(request=0.05)
+A_TURN = 4096  # bytes that are parsed before others get their turn
+TOO_LATE = max(Bounds().request, Bounds().idle) + 1
 
 
 def connect(endpoint: Served) -> socket.socket:
@@ -42,6 +44,15 @@ def rest(client: socket.socket) -> bytes:
         while piece := client.recv(65536):
             received += piece
     return received
+
+
+def comes(client: socket.socket, awaited: bytes) -> None:
+    """Read until something has come; a TimeoutError if it does not."""
+    received = b""
+    while awaited not in received:
+        piece = client.recv(65536)
+        assert piece, f"the server has ended the connection after {received!r}"
+        received += piece
 
 
 def is_served(endpoint: Served) -> bool:
@@ -79,8 +90,8 @@ def test_a_flood_of_headers_is_refused_while_the_loop_goes_on(
         send(client, b"\r\n\r\n")
         assert b" 200 " not in rest(client)
         assert is_served(endpoint)
-        assert sum(turns.parsed) <= Bounds().head + 2 * PIECE
-        assert max(turns.parsed) <= PIECE
+        assert sum(turns.parsed) <= Bounds().head + 2 * A_TURN
+        assert max(turns.parsed) <= A_TURN
 
 
 def test_a_body_is_parsed_a_piece_in_each_turn_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +103,7 @@ def test_a_body_is_parsed_a_piece_in_each_turn_of_the_loop(monkeypatch: pytest.M
         send(client, head + b"\r\n" + chunks + b"0\r\n\r\n")
         assert b" 400 " in rest(client)
         assert sum(turns.parsed) > len(chunks)
-        assert max(turns.parsed) <= PIECE
+        assert max(turns.parsed) <= A_TURN
 
 
 def test_pipelined_requests_are_answered_one_by_one() -> None:
@@ -115,47 +126,56 @@ def test_pipelined_requests_are_answered_one_by_one() -> None:
     ],
     ids=["nothing", "line", "head", "body", "chunks", "second"],
 )
-def test_a_half_sent_request_is_ended(half: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    with served(bounds=SOON) as endpoint, connect(endpoint) as client:
+def test_a_half_sent_request_is_ended(
+    half: bytes, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with served(told=Clock()) as endpoint, connect(endpoint) as client:
+        turns = Turns(endpoint, monkeypatch)
         send(client, half)
-        answered = rest(client)
-        assert answered.count(b" 200 ") == half.count(HEALTH)
+        until(lambda: sum(turns.parsed) == len(half))
+        if HEALTH in half:
+            comes(client, b'{"status":"ok"}')
+        endpoint.advance(TOO_LATE)
+        assert rest(client).startswith(b"HTTP/1.1 408 " if b"POST" in half else b"")
         assert is_served(endpoint)
     assert "Traceback" not in caplog.text
 
 
-def test_a_request_that_comes_in_drops_is_ended_too() -> None:
-    with served(bounds=SOON) as endpoint, connect(endpoint) as client:
-        client.sendall(b"GET /healthz HTTP/1.1\r\n")
-
-        def drop() -> bool:
-            try:
-                client.sendall(b"a: b\r\n")
-            except ConnectionError:
-                return True
-            return False
-
-        until(drop)
+def test_a_request_that_comes_in_drops_is_ended_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    drops, drop = 5, b"a: b\r\n"
+    with served(told=Clock()) as endpoint, connect(endpoint) as client:
+        turns = Turns(endpoint, monkeypatch)
+        client.sendall(HEALTH.removesuffix(b"\r\n"))
+        for _ in range(drops):
+            before = sum(turns.parsed)
+            client.sendall(drop)
+            until(lambda before=before: sum(turns.parsed) > before)  # type: ignore[misc]
+            endpoint.advance(0.9 * Bounds().request / drops)
+        client.sendall(drop)
+        endpoint.advance(0.2 * Bounds().request)
+        assert rest(client) == b""
 
 
 def test_an_answer_may_take_longer_than_its_request() -> None:
-    with served(bounds=SOON) as endpoint, connect(endpoint) as listener, connect(endpoint) as silent:
+    with served(told=Clock()) as endpoint, connect(endpoint) as listener, connect(endpoint) as silent:
         listener.sendall(EVENTS)
-        assert b": here" in listener.recv(65536) + listener.recv(65536)
-        with connect(endpoint) as late:
-            assert rest(silent) + rest(late) == b""  # their time is over, and the listener's would be
+        comes(listener, b": here")
+        assert is_served(endpoint)  # who came before has been let in
+        endpoint.advance(TOO_LATE)
+        assert rest(silent) == b""  # its time is over, and the listener's would be
         endpoint.call(endpoint.control.events.publish, "change", {"version": 2})
-        assert b"event: change" in listener.recv(65536)
+        comes(listener, b"event: change")
 
 
 def test_a_listener_who_does_not_read_is_dropped() -> None:
-    with served(bounds=Bounds(stall=0.05)) as endpoint, connect(endpoint) as client:
+    with served(told=Clock()) as endpoint, connect(endpoint) as client:
         hub: Any = endpoint.control.events
         client.sendall(EVENTS)
         until(lambda: endpoint.call(len, hub.listeners) == 1)
 
         def gone() -> bool:
             endpoint.call(hub.publish, "change", {"much": "x" * 1_000_000})
+            endpoint.advance(1.1 * Bounds().stall)
             return not endpoint.call(list, hub.listeners)
 
         until(gone)
@@ -181,6 +201,4 @@ def test_idle_connections_give_way_to_newcomers_and_streams_stay() -> None:
         assert is_served(endpoint)
         assert [rest(client) for client in idle[:6]] == [b""] * 6
         endpoint.call(endpoint.control.events.publish, "change", {"version": 2})
-        received = b""
-        while b"event: change" not in received:
-            received += listener.recv(65536)
+        comes(listener, b"event: change")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import uvloop
 
-from edgefw.experiments.broker_load import BrokerProcess, LoadLink, broker_process, load_links
+from edgefw.benchmarks.broker_load import BrokerProcess, LoadLink, broker_process, load_links
 from edgefw.scenario.load import validate
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from edgefw.benchmarks.processor import own_seconds
 from edgefw.local.ports import Places, loopback_places
 from edgefw.local.supervisor import ENVIRONMENT
 from edgefw.scenario.load import dump
@@ -33,16 +34,8 @@ class BrokerProcess:
     It serves the scenario, or the run of the observer at an address.
     """
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        folder: Path,
-        places: Places,
-        *,
-        memory: bool = False,
-        observer: str | None = None,
-    ) -> None:
-        self._folder, self._places, self._memory, self._observer = folder, places, memory, observer
+    def __init__(self, scenario: Scenario, folder: Path, places: Places, observer: str | None = None) -> None:
+        self._folder, self._places, self._observer = folder, places, observer
         self._process: asyncio.subprocess.Process | None = None
         (folder / "scenario.yaml").write_text(dump(scenario), encoding="utf-8")
 
@@ -59,7 +52,7 @@ class BrokerProcess:
     async def start(self) -> None:
         """Start it and wait until it serves."""
         place = self._places.broker
-        keeps = ["--memory"] if self._memory else ["--journal", str(self._folder / "journal.sqlite")]
+        keeps = ["--journal", str(self._folder / "journal.sqlite")]
         serves = ["--scenario", str(self._folder / "scenario.yaml")]
         if self._observer is not None:
             serves = ["--join", self._observer]
@@ -85,18 +78,14 @@ class BrokerProcess:
     def cpu_seconds(self) -> float:
         """Return the processor time it has used."""
         assert self._process is not None  # noqa: S101 - it has been started
-        with open(f"/proc/{self._process.pid}/stat", encoding="ascii") as file:  # noqa: PTH123
-            fields = file.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return own_seconds(self._process.pid)
 
 
 @asynccontextmanager
-async def broker_process(
-    scenario: Scenario, folder: Path, *, memory: bool = False
-) -> AsyncIterator[BrokerProcess]:
+async def broker_process(scenario: Scenario, folder: Path) -> AsyncIterator[BrokerProcess]:
     """Run a broker of its own while the block runs."""
     with loopback_places(0) as places:
-        broker = BrokerProcess(scenario, folder, places, memory=memory)
+        broker = BrokerProcess(scenario, folder, places)
         await broker.start()
         try:
             yield broker
