@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from edgefw.core.agent import ALGORITHMS
 from edgefw.core.regret import Comparator, cumulative_loss
 from edgefw.delays.book import ArrivalBook, unused
 from edgefw.errors import EdgefwError
+from edgefw.experiments import interrupts
 from edgefw.records import PlayRow, Summary, score
 from edgefw.scenario.data import Data
 from edgefw.scenario.setup import Setup, load_data, resolve
@@ -175,12 +175,9 @@ def _end_with_parent() -> None:
 
 
 def _submit(pool: ProcessPoolExecutor, scenarios: Sequence[Scenario]) -> list[Future[Outcome]]:
-    """Hand out the work. Workers inherit a blocked SIGINT: Ctrl-C in a terminal reaches them too."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
+    """Hand out the work, which starts the workers."""
+    with interrupts.put_off():
         return [pool.submit(_work, scenario) for scenario in scenarios]
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _work(scenario: Scenario) -> Outcome:
