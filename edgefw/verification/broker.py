@@ -129,7 +129,8 @@ class BrokerAgain:
             )
         if entry.version > current:
             self.hold.change(plan)
-            if self._begun or not entry.what:  # then nobody tells that links were asked again
+            recalled = not entry.what and self.untold.covers(entry.moment)
+            if self._begun or recalled:  # then nobody tells that links were asked again
                 self._redue_all(entry.moment)
         self._begun = False
 

@@ -177,3 +177,19 @@ def test_what_is_accepted_again_was_not_there_in_between() -> None:
         *(released(9 * SECOND, 3, 9 * SECOND), released(13 * SECOND, 2, 13 * SECOND)),
     ]
     BrokerAgain(late, account).run(account)
+
+
+def test_a_plan_that_does_not_say_what_it_changed_asks_no_link_before_that_is_told() -> None:
+    """As those of runs whose tables had no room for it."""
+    plan = scenario_plan(SCENARIO)
+    slow = read_fault({"type": "latency", "latency": "30s", "apply_to": "pending"}, plan.rules).fault
+    changed = edits.add(plan, Moment(1.0, (1, 0, 0, 0)), 0, slow, "slow")
+    second = plan_to_json(changed, lambda moment: int(moment * SECOND))
+    account = [
+        *begun(0),
+        accepted(SECOND, 1),
+        Entry(SECOND + 1, Kind.PLAN, version=2, plan=second),
+        released(SECOND + 2, 1, SECOND)._replace(version=2),
+        Entry(SECOND + 3, Kind.REDUE, 0, version=2),
+    ]
+    check(account)

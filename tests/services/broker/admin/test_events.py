@@ -133,7 +133,7 @@ def test_changes_and_releases_are_streamed() -> None:
 
 
 def test_a_comment_shows_that_a_silent_stream_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream.EventStream.__init__, "__defaults__", (0.01,))
+    monkeypatch.setattr(stream, "HEARTBEAT", 0.01)
     with served() as endpoint, listening(endpoint) as lines:
         assert [next(lines) for _ in range(4)] == ["", ": still here", "", ": still here"]
 
