@@ -22,7 +22,7 @@ _AGENT = """\
   agent-{i}:
     <<: *agent
     command: [agent, --agent, "{i}", --join, "observer:{grpc}", --listen, "0.0.0.0:{grpc}",
-      --advertise, "agent-{i}:{grpc}", --stay]"""
+      --advertise, "agent-{i}:{grpc}", --checkpoints, /var/lib/edgefw/agent-{i}, --stay]"""
 
 _BUILT = "build: {context: ., dockerfile: docker/Dockerfile}"
 _TAKEN = "pull_policy: missing"

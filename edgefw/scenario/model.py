@@ -132,9 +132,10 @@ class Scenario(Strict):
     limits: Limits = Limits()
     resume: Literal["anew", "continue"] = Field(
         default="anew",
-        description="What becomes of a run in containers whose agent or observer has died. anew: it starts "
-        "again, for all. continue is not available yet: up and compose refuse it.",
-        examples=["anew"],
+        description="What `docker compose up` does after `docker compose stop` in the middle of a run. "
+        "anew: it begins another run. continue: it goes on with that one. A service that was killed goes on "
+        "in any case.",
+        examples=["continue"],
     )
     precision: Literal["float32", "float64"] = Field(
         default="float32",

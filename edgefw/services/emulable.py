@@ -30,8 +30,6 @@ def check_emulable(scenario: Scenario) -> None:
     scenario_plan(scenario).check_limits(declared_limits(scenario))
     if scenario.peers.on_loss != "wait":
         raise InputError("peers.on_loss reroute is not available yet: set peers.on_loss=wait")
-    if scenario.resume != "anew":
-        raise InputError("resume continue is not available yet: set resume=anew")
 
 
 def pin(setup: Setup) -> Setup:

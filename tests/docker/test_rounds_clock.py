@@ -1,4 +1,7 @@
-"""A run in containers under the rounds clock leaves nothing to chance: it plays as one in memory does."""
+"""A run in containers under the rounds clock leaves nothing to chance: it plays as one in memory does.
+
+Whoever is killed meanwhile: that is not seen in what is played.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from containers import Project, running
+from engine import docker
 from waiting import until
 
 from edgefw.records import RunFolder
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.xdist_group("engine"), pytest.mark.slow]
 
-AGENTS, ROUNDS = 5, 25
+AGENTS, ROUNDS = 5, 200
 DELAYS = (
     "{agents: [1], type: rounds, rounds: 7}",
     "{agents: all, type: rounds, rounds: 2, jitter: 2, distribution: uniform, name: some}",
@@ -32,7 +36,8 @@ FIELDS = (
     f"algorithm.horizon={ROUNDS}",
     "algorithm.sub_iterations=6",
     "clock=rounds",
-    "pace=asap",
+    "resume=continue",
+    "pace=100ms",
     f"delays=[{', '.join(DELAYS)}]",
 )
 
@@ -43,9 +48,29 @@ def project() -> Iterator[Project]:
         yield found
 
 
+def _kill(project: Project, *services: str) -> None:
+    """Kill services at once, in the middle of a round, and start them again; wait until all go on."""
+    stood, names = project.round(), [f"{project.name}-{service}-1" for service in services]
+    docker("kill", *names)
+    docker("start", *names)
+    until(lambda: project.round() > stood + 3, f"rounds are played after {', '.join(services)} died")
+
+
 @pytest.fixture(scope="module")
 def folder(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the run when it is over."""
+    """The folder of the run when it is over: in it, some have died, all have died, and all were stopped."""
+    until(lambda: project.round() > 3, "it plays")
+    for services in (
+        ("agent-1", "agent-2"),
+        ("broker",),
+        ("agent-3", "observer"),
+        tuple(project.containers()),
+    ):
+        _kill(project, *services)
+    stood = project.round()
+    project.compose("stop")
+    project.up("--no-deps")
+    until(lambda: project.round() > stood, "the run goes on")
     until(lambda: "the run is over; staying up" in project.compose("logs", "observer"), "the run is over")
     return project.collect(tmp_path_factory.mktemp("rounds"))
 

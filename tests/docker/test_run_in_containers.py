@@ -307,20 +307,22 @@ def test_nothing_of_the_old_journal_is_left(again: Ended) -> None:
     assert link["accepted"] < 1000
 
 
-def test_an_observer_that_is_killed_goes_on_with_its_run(again: Ended) -> None:
+@pytest.mark.parametrize("service", ["observer", "agent-2"])
+def test_whoever_is_killed_goes_on_with_the_run(again: Ended, service: str) -> None:
     project = again.project
     until(lambda: _scored(project) >= 12, "it plays")
     before, scored = _runs(project), _scored(project)
-    project.edgefw("chaos", "kill", "observer")
+    project.edgefw("chaos", "kill", service)
     until(lambda: _scored(project) > scored + 12, "it records what comes after")
     assert _runs(project) == before
-    assert "going on with the run" in project.compose("logs", "--since", "120s", "observer")
+    assert "going on" in project.compose("logs", "--since", "120s", service)
 
 
 def test_an_agent_that_has_lost_the_run_starts_it_anew_for_all(again: Ended, tmp_path: Path) -> None:
     project = again.project
     until(lambda: _scored(project) >= 12, "it plays")
     before = _runs(project)
+    project.compose("exec", "-T", "agent-2", "rm", "-r", "/var/lib/edgefw/agent-2")
     project.edgefw("chaos", "kill", "agent-2")
     until(lambda: 3 <= _scored(project) < 12, "everyone plays from the beginning")
     (new,) = set(_runs(project)) - set(before)

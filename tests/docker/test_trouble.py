@@ -162,7 +162,7 @@ def test_what_is_played_while_the_observer_is_cut_off_is_recorded_after(run: Pro
     _until_well(run)
 
 
-def test_an_agent_that_is_killed_is_named_and_not_those_that_wait_for_it(run: Project) -> None:
+def test_an_agent_that_is_killed_is_named_and_goes_on_when_it_is_back(run: Project) -> None:
     run.edgefw("chaos", "down", "4")
     begin = time.monotonic()
     until(lambda: _named(run, "AgentMissing", "agent") == {"4"}, "the observer misses it", LIMIT)
@@ -171,6 +171,10 @@ def test_an_agent_that_is_killed_is_named_and_not_those_that_wait_for_it(run: Pr
     print(f"kill: missed after {missed:.1f} s, down after {time.monotonic() - begin:.1f} s")  # noqa: T201
     until(lambda: _named(run, "AgentStalled", "agent") == {"4"}, "its neighbours wait for it", LIMIT)
     assert run.refused("chaos", "cut", "4").startswith("agent-4 is down: `edgefw chaos resume agent-4")
+    stood = _latest(run)
+    run.edgefw("chaos", "resume", "4")
+    print(f"kill: the next round {_goes_on(run, stood):.1f} s after it is started again")  # noqa: T201
+    _until_well(run)
 
 
 def test_every_round_is_in_the_record_and_is_what_the_algorithm_plays(run: Project, tmp_path: Path) -> None:

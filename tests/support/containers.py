@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -129,6 +130,16 @@ class Project:
         ask = ("exec", "-i", f"{self.name}-observer-1", "python", "-I", "-S", "-c", _EVERYONES_METRICS)
         found: dict[str, str] = json.loads(docker(*ask))
         return found
+
+    def round(self) -> int:
+        """Return the last round that is on record; 0 while the observer does not answer."""
+        url = f"http://127.0.0.1:{self._ports['EDGEFW_PAGE_PORT']}/metrics"
+        try:
+            text = self._http.get(url).text
+        except httpx.TransportError:
+            return 0
+        found = re.search(r"^edgefw_network_round (\S+)$", text, re.MULTILINE)
+        return 0 if found is None else int(float(found.group(1)))
 
     def admin(self, method: str, path: str, body: Any = None) -> Any:
         """Ask the broker's admin endpoint, as curl would; return what it answers."""

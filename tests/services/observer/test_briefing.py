@@ -124,7 +124,6 @@ def test_a_folder_that_holds_a_run_is_left_alone(tmp_path: Path) -> None:
             "mfw knows no delays.*clock=rounds",
         ),
         ({"peers": {"on_loss": "reroute"}}, "peers.on_loss=wait"),
-        ({"resume": "continue"}, "resume=anew"),
         (
             {"limits": {"link": 5}, "delays": [{"type": "rounds", "rounds": 5}]},
             "limits.link is 5, and delays reach 5 rounds: at least 6 are needed",
