@@ -56,7 +56,9 @@ def _same_everywhere(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pyt
         if "DOCKER_CONFIG" not in os.environ:  # where the client finds its plugins
             patch.setenv("DOCKER_CONFIG", str(Path("~/.docker").expanduser()))
         patch.setenv(NICE, "0")  # of the lowest priority it would get nowhere beside other tests
-        patch.setenv("OPENBLAS_NUM_THREADS", "1")  # more of them wait for each other, since all cores are in use
+        patch.setenv(
+            "OPENBLAS_NUM_THREADS", "1"
+        )  # more of them wait for each other, since all cores are in use
         patch.setenv("HOME", str(home))
         patch.setenv("XDG_DATA_DIRS", str(home / "share"))
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))  # of fixtures that tests share
