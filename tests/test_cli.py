@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from small_options import small
 from waiting import PATIENCE, until
 
 from edgefw.cli import Parser, main, make_parser
@@ -25,30 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SCRIPT = str(Path(sys.executable).with_name("edgefw"))
-SMALL = (
-    "--set",
-    "data.source=synthetic",
-    "--set",
-    "data.samples=400",
-    "--set",
-    "data.features=20",
-    "--set",
-    "data.classes=4",
-    "--set",
-    "algorithm.stop_after=6",
-)
-LONG = (
-    "--set",
-    "data.source=synthetic",
-    "--set",
-    "data.samples=400",
-    "--set",
-    "data.features=20",
-    "--set",
-    "data.classes=4",
-    "--set",
-    "algorithm.horizon=200000",
-)
+SMALL = small("algorithm.stop_after=6")
+LONG = small("algorithm.horizon=200000")
 
 
 def _commands(parser: Parser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

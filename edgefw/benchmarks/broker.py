@@ -85,26 +85,34 @@ def _scenario(latency: str, jitter: str) -> Scenario:
     )
 
 
-async def _lateness(folder: Path, seconds: float, *, admin_calls: bool) -> Lateness:
-    held = PENDING / RATE  # seconds that a feedback is held on average
-    scenario = _scenario(f"{held}s", f"{held / 5}s")
+@asynccontextmanager
+async def _loaded(
+    folder: Path, scenario: Scenario, agents: int = AGENTS
+) -> AsyncIterator[tuple[BrokerProcess, list[LoadLink]]]:
+    """Run a broker with a folder of its own while the block runs, and agents that are connected to it."""
     with tempfile.TemporaryDirectory(dir=folder) as own:
         async with (
             broker_process(scenario, Path(own)) as broker,
-            load_links(broker.address, scenario.digest, AGENTS) as links,
+            load_links(broker.address, scenario.digest, agents) as links,
         ):
-            submitting = asyncio.create_task(_at_a_rate(links, 1.2 * held + seconds))
-            await asyncio.sleep(1.2 * held)  # until as much comes out as goes in
-            for link in links:
-                link.received.clear()
-            cpu = broker.cpu_seconds()
-            async with _admin_load(broker, on=admin_calls) as calls:
-                await asyncio.sleep(seconds)
-                done = len(calls)
-            cpu = broker.cpu_seconds() - cpu
-            late = sorted(value for link in links for value in link.lateness())
-            pending = sum(len(link.answered) for link in links) - sum(len(link.requested) for link in links)
-            await submitting
+            yield broker, links
+
+
+async def _lateness(folder: Path, seconds: float, *, admin_calls: bool) -> Lateness:
+    held = PENDING / RATE  # seconds that a feedback is held on average
+    async with _loaded(folder, _scenario(f"{held}s", f"{held / 5}s")) as (broker, links):
+        submitting = asyncio.create_task(_at_a_rate(links, 1.2 * held + seconds))
+        await asyncio.sleep(1.2 * held)  # until as much comes out as goes in
+        for link in links:
+            link.received.clear()
+        cpu = broker.cpu_seconds()
+        async with _admin_load(broker, on=admin_calls) as calls:
+            await asyncio.sleep(seconds)
+            done = len(calls)
+        cpu = broker.cpu_seconds() - cpu
+        late = sorted(value for link in links for value in link.lateness())
+        pending = sum(len(link.answered) for link in links) - sum(len(link.requested) for link in links)
+        await submitting
     return Lateness(
         p50=late[len(late) // 2],
         p99=late[int(0.99 * len(late))],
@@ -130,47 +138,37 @@ async def _at_a_rate(links: list[LoadLink], seconds: float) -> None:
 
 
 async def _intake(folder: Path, seconds: float) -> IntakeRate:
-    scenario = _scenario("3600s", "1s")
-    with tempfile.TemporaryDirectory(dir=folder) as own:
-        async with (
-            broker_process(scenario, Path(own)) as broker,
-            load_links(broker.address, scenario.digest, AGENTS) as links,
-        ):
-            await asyncio.gather(*(link.submit(1, PAYLOAD) for link in links))  # connections stand
-            following = iter((s, link) for s in range(2, 10**6) for link in links)
-            cpu, begin = broker.cpu_seconds(), monotonic()
+    async with _loaded(folder, _scenario("3600s", "1s")) as (broker, links):
+        await asyncio.gather(*(link.submit(1, PAYLOAD) for link in links))  # connections stand
+        following = iter((s, link) for s in range(2, 10**6) for link in links)
+        cpu, begin = broker.cpu_seconds(), monotonic()
 
-            async def keep_submitting() -> None:
-                while monotonic() - begin < seconds:
-                    s, link = next(following)
-                    await link.submit(s, PAYLOAD)
+        async def keep_submitting() -> None:
+            while monotonic() - begin < seconds:
+                s, link = next(following)
+                await link.submit(s, PAYLOAD)
 
-            await asyncio.gather(*(keep_submitting() for _ in range(IN_FLIGHT)))
-            elapsed, cpu = monotonic() - begin, broker.cpu_seconds() - cpu
-            count = sum(len(link.answered) for link in links) - len(links)
+        await asyncio.gather(*(keep_submitting() for _ in range(IN_FLIGHT)))
+        elapsed, cpu = monotonic() - begin, broker.cpu_seconds() - cpu
+        count = sum(len(link.answered) for link in links) - len(links)
     return IntakeRate(count / elapsed, cpu / count)
 
 
 async def _effect(folder: Path) -> list[float]:
-    scenario = _scenario("0s", "0s")
     times = []
-    with tempfile.TemporaryDirectory(dir=folder) as own:
-        async with (
-            broker_process(scenario, Path(own)) as broker,
-            load_links(broker.address, scenario.digest, 1) as (link,),
-        ):
-            reader, writer = await asyncio.open_connection(*broker.admin)
-            for s in range(1, CHANGES + 1):
-                writer.write(_switch(broker.admin[1], enabled="false"))
-                await _read_answer(reader)
-                await link.submit(s, PAYLOAD)
-                writer.write(_switch(broker.admin[1], enabled="true"))
-                await _read_answer(reader)
-                answered = monotonic()
-                while s not in link.received:  # noqa: ASYNC110 - its own time of receipt is what counts
-                    await asyncio.sleep(0.001)
-                times.append(link.received[s] - answered)
-            writer.close()
+    async with _loaded(folder, _scenario("0s", "0s"), agents=1) as (broker, (link,)):
+        reader, writer = await asyncio.open_connection(*broker.admin)
+        for s in range(1, CHANGES + 1):
+            writer.write(_switch(broker.admin[1], enabled="false"))
+            await _read_answer(reader)
+            await link.submit(s, PAYLOAD)
+            writer.write(_switch(broker.admin[1], enabled="true"))
+            await _read_answer(reader)
+            answered = monotonic()
+            while s not in link.received:  # noqa: ASYNC110 - its own time of receipt is what counts
+                await asyncio.sleep(0.001)
+            times.append(link.received[s] - answered)
+        writer.close()
     return sorted(times)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Discriminator, NonNegativeInt, Tag
+from pydantic import Discriminator, NonNegativeInt, SerializeAsAny, Tag
 
 from edgefw.delays.strict import Strict
 from edgefw.errors import InputError
@@ -41,6 +41,7 @@ Agents = Annotated[
         custom_error_type="agents",
         custom_error_message="write all, a list such as [0, 3], or {draw: 2} for two at random",
     ),
+    SerializeAsAny(),  # each of the three is written as it is: nobody need be asked which it is
 ]
 
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from edgefw.delays.agents import check_agents
 from edgefw.delays.drawn import LONGEST_TRACE, Drawn
-from edgefw.delays.entry import Moment, posted_entry
+from edgefw.delays.entry import PlanEntry
 from edgefw.delays.explain import explained
 from edgefw.delays.fault import Fault
 from edgefw.delays.registry import FAULT, TYPES
@@ -22,7 +22,6 @@ from edgefw.errors import InputError
 from edgefw.plugins import PLACE
 
 if TYPE_CHECKING:
-    from edgefw.delays.entry import PlanEntry
     from edgefw.delays.fault import Rules
     from edgefw.delays.plan import Plan
 
@@ -63,7 +62,7 @@ def fault_body(entry: PlanEntry, longest: int | None = None) -> dict[str, Any]:
         "type": fault.type,
         "attributes": attributes,
         "probability": fault.probability,
-        "apply_to": entry.apply_to,
+        "apply_to": fault.acts_on,
     }
     return body | {name: written[name] for name in ("at", "duration") if name in written}
 
@@ -96,8 +95,8 @@ def _read(flat: dict[str, Any], rules: Rules) -> Posted:
     agents = None if fault.agents == "all" else _whose(fault, rules)
     fault.check(rules.clock)
     plain = fault.model_copy(update={"agents": "all", "name": None, "apply_to": fault.acts_on})
-    origin = Moment(0.0, (0,) * rules.agents)
-    posted_entry(rules, origin, (None, fault.type), plain).check(rules)  # rounds of no fixed length?
+    since = 0.0 if plain.at is None else None  # whenever it is posted
+    PlanEntry(None, plain.type, plain, 0, since).check(rules)  # rounds of no fixed length?
     return Posted(fault.name, agents, plain)
 
 

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 def difference(kind: str, before: Plan, after: Plan) -> Change:
     """Return what was changed; `kind` is what was asked for."""
-    changed = {*map(id, before.entries)} ^ {*map(id, after.entries)}
-    entries = [entry for entry in (*before.entries, *after.entries) if id(entry) in changed]
+    old, new = ({id(entry): entry for entry in plan.entries} for plan in (before, after))
     switched = before.disabled ^ after.disabled
-    agents = {*("all" if entry.agent is None else str(entry.agent) for entry in entries), *map(str, switched)}
-    types = {entry.fault.type for entry in entries} | ({"link"} if switched else set())
+    agents, types = {str(agent) for agent in switched}, {"link"} if switched else set()
+    for key in old.keys() ^ new.keys():
+        entry = old.get(key) or new[key]
+        agents.add("all" if entry.agent is None else str(entry.agent))
+        types.add(entry.fault.type)
     what = "disable" if kind == "enable" and switched & after.disabled else kind
     return Change(what, _one(types), _one(agents))
 

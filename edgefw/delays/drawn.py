@@ -112,7 +112,7 @@ class Drawn(Fault):
         """Base + jitter: the largest uniform draw. Other laws have no largest; there it is a usual size."""
         return float(getattr(self, self.base)) + self.jitter
 
-    @property
+    @cached_property
     def law(self) -> Distribution:
         """The distribution's name, with the default resolved."""
         if self.distribution is not None:

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+import zlib
 from typing import TYPE_CHECKING, Any
 
 from edgefw.delays.body import Posted, fault_body, read_fault, read_patch
-from edgefw.delays.entry import posted_entry, same_fault
+from edgefw.delays.entry import PlanEntry, same_fault
 from edgefw.delays.plan import MOST_FAULTS
 from edgefw.errors import ExistsError, InputError, UnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from edgefw.delays.entry import Key, Moment, PlanEntry
-    from edgefw.delays.fault import Fault
+    from edgefw.delays.entry import Key, Moment
+    from edgefw.delays.fault import Fault, Rules
     from edgefw.delays.plan import Plan
 
 
@@ -35,7 +36,7 @@ def add(plan: Plan, moment: Moment, agent: int | None, fault: Fault, name: str |
         raise ExistsError(f"{_place(agent)} has a fault {name!r} already: change it, or choose another name")
     if len(plan.entries) >= MOST_FAULTS:
         raise ExistsError(f"the plan has {MOST_FAULTS} faults, and may not have more: remove some first")
-    return _changed(plan, (*plan.entries, posted_entry(plan.rules, moment, (agent, name), fault)))
+    return _changed(plan, (*plan.entries, _posted(plan.rules, moment, (agent, name), fault)))
 
 
 def change(plan: Plan, moment: Moment, agent: int | None, name: str, patch: Any) -> Plan:
@@ -50,7 +51,7 @@ def change(plan: Plan, moment: Moment, agent: int | None, name: str, patch: Any)
     anew = fault.at is None and (old.fault.at is not None or patch.get("duration") is not None)
     if same_fault(old, fault) and not anew:
         return plan
-    new = posted_entry(plan.rules, moment, old.key, fault, old)
+    new = _posted(plan.rules, moment, old.key, fault, old)
     if fault.at is None and not anew:
         new = dataclasses.replace(new, since=old.since, since_rounds=old.since_rounds)
     return _changed(plan, tuple(new if entry is old else entry for entry in plan.entries))
@@ -76,7 +77,7 @@ def replace(
             key = (agent, name)
             entry = there.get(key)
             if entry is None or not same_fault(entry, posted.fault):
-                entry = posted_entry(plan.rules, moment, key, posted.fault, entry)
+                entry = _posted(plan.rules, moment, key, posted.fault, entry)
             entries[key] = entry
     if len(entries) > MOST_FAULTS:
         raise InputError(
@@ -142,6 +143,24 @@ def merged(target: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any
         else:
             result[name] = value
     return result
+
+
+def _posted(rules: Rules, moment: Moment, key: Key, fault: Fault, old: PlanEntry | None = None) -> PlanEntry:
+    """Return the entry of a fault that is posted at a moment: it counts from then, unless it says `at`.
+
+    Its random numbers derive from its seed or, without a seed, from its name. One that replaces an `old`
+    entry with the same seed keeps that entry's numbers.
+    """
+    seed = getattr(fault, "seed", None)
+    if old is not None and getattr(old.fault, "seed", None) == seed:
+        salt = old.salt
+    else:
+        salt = 2 * (2**53 + zlib.crc32(key[1].encode())) + 1 if seed is None else 2 * seed
+    if fault.at is not None:
+        return PlanEntry(*key, fault, salt)
+    if rules.clock == "wall":
+        return PlanEntry(*key, fault, salt, since=moment.now)
+    return PlanEntry(*key, fault, salt, since_rounds=moment.rounds)
 
 
 def _changed(plan: Plan, entries: tuple[PlanEntry, ...], disabled: Collection[int] | None = None) -> Plan:

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import json
 import math
-import zlib
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from edgefw.delays.draws import Draws
-from edgefw.delays.fault import ApplyTo, Axis, Fault, Rules, Window
+from edgefw.delays.fault import Axis, Fault, Rules, Window
 from edgefw.delays.moments import moment
 from edgefw.delays.on_link import ALWAYS, OnLink, Span
 from edgefw.delays.units import in_rounds, in_seconds
@@ -44,7 +43,7 @@ class PlanEntry:
     """A named fault on the link of `agent` (None: on all of them), with the salt of its draws.
 
     `since` (wall clock) or `since_rounds` (rounds clock) say when it was posted; without them it is counted
-    from the run's start. Its name and agents are the entry's own, the fault has none.
+    from the run's start. Its name and agents are the entry's own: the fault says neither.
     """
 
     agent: int | None  # the number of the link
@@ -53,14 +52,7 @@ class PlanEntry:
     salt: int
     since: float | None = None
     since_rounds: tuple[int, ...] | None = None
-    apply_to: ApplyTo = field(init=False, repr=False, compare=False)  # which messages it acts on
     _links: dict[Any, OnLink] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "apply_to", self.fault.acts_on)
-        if self.fault.agents != "all" or self.fault.name is not None:
-            plain = self.fault.model_copy(update={"agents": "all", "name": None})
-            object.__setattr__(self, "fault", plain)
 
     @property
     def key(self) -> Key:
@@ -83,15 +75,13 @@ class PlanEntry:
 
     def check(self, rules: Rules) -> None:
         """Refuse rounds that have to be found on the clock, and times in rounds, where no pace says how."""
-        wall = rules.clock == "wall"
-        paceless = wall and rules.round_seconds is None
-        if paceless:
-            window = self.window(rules, self.agent or 0)
-            if self.fault.climbs and window not in {None, (1, None)}:
-                self._check_pace(rules)
-        self.fault.fits(Axis(not wall, 0.0, math.inf, rules.round_seconds))
-        if paceless:
-            self.span(rules, 0.0)
+        if rules.clock == "rounds" or rules.round_seconds is not None:
+            return
+        window = self.window(rules, self.agent or 0)
+        if self.fault.climbs and window not in {None, (1, None)}:
+            self._check_pace(rules)
+        self.fault.fits(Axis(in_rounds=False, start=0.0, end=math.inf, round_seconds=None))
+        self.span(rules, 0.0)
 
     def on_link(self, rules: Rules, agent: int, start: float | None) -> OnLink:
         """Return it as it is on a link, in a run that began at `start`."""
@@ -157,26 +147,6 @@ class PlanEntry:
     def _first(self) -> tuple[str, Any]:
         """The field, and its value, that decides in which unit it begins and ends."""
         return ("duration", self.fault.duration) if self.fault.at is None else ("at", self.fault.at)
-
-
-def posted_entry(
-    rules: Rules, moment: Moment, key: Key, fault: Fault, old: PlanEntry | None = None
-) -> PlanEntry:
-    """Return the entry of a fault that is posted at a moment: it counts from then, unless it says `at`.
-
-    Its random numbers derive from its seed or, without a seed, from its name. One that replaces an `old`
-    entry with the same seed keeps that entry's numbers.
-    """
-    seed = getattr(fault, "seed", None)
-    if old is not None and getattr(old.fault, "seed", None) == seed:
-        salt = old.salt
-    else:
-        salt = 2 * (2**53 + zlib.crc32(key[1].encode())) + 1 if seed is None else 2 * seed
-    if fault.at is not None:
-        return PlanEntry(*key, fault, salt)
-    if rules.clock == "wall":
-        return PlanEntry(*key, fault, salt, since=moment.now)
-    return PlanEntry(*key, fault, salt, since_rounds=moment.rounds)
 
 
 def same_fault(entry: PlanEntry, fault: Fault) -> bool:

@@ -136,7 +136,7 @@ class Fault(Strict):
         "the end if left out",
     )
 
-    @property
+    @cached_property
     def acts_on(self) -> ApplyTo:
         """Which messages it acts on: as it says, or as its type does."""
         return self.apply_to or self.acts_on_by_default

@@ -65,8 +65,8 @@ class Plan:
         which = agent, start if self.rules.clock == "wall" else None  # rounds are counted from nothing else
         if which not in self._links:
             there = [entry for entry in self.entries if entry.concerns(agent)]
-            own = [entry.on_link(self.rules, *which) for entry in there if entry.apply_to == "new"]
-            later = [entry.on_link(self.rules, *which) for entry in there if entry.apply_to == "pending"]
+            own = [entry.on_link(self.rules, *which) for entry in there if entry.fault.acts_on == "new"]
+            later = [entry.on_link(self.rules, *which) for entry in there if entry.fault.acts_on == "pending"]
             if agent in self.disabled:
                 later.append(_disabled(self.rules, agent))
             self._links[which] = tuple(own), tuple(later)
@@ -75,7 +75,7 @@ class Plan:
     @cached_property
     def on_pending(self) -> tuple[PlanEntry, ...]:
         """The entries that act on whatever is pending."""
-        return tuple([entry for entry in self.entries if entry.apply_to == "pending"])
+        return tuple([entry for entry in self.entries if entry.fault.acts_on == "pending"])
 
     def other_links(self, before: Plan) -> list[int]:
         """Return the links on which other faults act on pending feedback than in the plan before."""
@@ -106,7 +106,7 @@ class Plan:
                 raise error.within(entry.name) from None
 
     def check_size(self) -> None:
-        """Refuse more than a plan may hold. Edits need no other check: every fault has been checked."""
+        """Refuse more than a plan may hold: all that an edit leaves to be checked, each fault has been."""
         if len(self.entries) > MOST_FAULTS:
             raise InputError(
                 f"the delay plan has {len(self.entries)} faults, counted by agent: at most {MOST_FAULTS} are "
@@ -120,12 +120,13 @@ class Plan:
             raise InputError(f"the delay plan: {error}") from None
 
     def check_limits(self, limits: Capacity) -> None:
-        """Refuse a plan that would fill the broker for good.
+        """Refuse a plan that is too large, or that would fill the broker for good.
 
         Under the rounds clock what is pending comes only if its agent goes on, so there must be room for all
         that it submits until then. By the wall clock it comes in any case, and a full broker only makes
         agents wait; but what is held until the end waits for the last round.
         """
+        self.check_size()
         rounds, links = self.rules.rounds, self.rules.agents
         if self.rules.clock == "wall":
             held = [entry for entry in self.entries if entry.fault.waits_for_end]
@@ -162,18 +163,18 @@ class Plan:
         """Return the first moment after `now` at which an entry ends, or one on pending feedback begins."""
         if self.rules.clock == "rounds":
             return None
-        spans = [(entry.span(self.rules, start), entry.apply_to) for entry in self.entries]
+        spans = [(entry.span(self.rules, start), entry.fault.acts_on) for entry in self.entries]
         moments = [end for (_, end), _ in spans] + [begin for (begin, _), on in spans if on == "pending"]
         return min((moment for moment in moments if now < moment < math.inf), default=None)
 
     def touched(self, before: float, now: float, start: float | None) -> list[int]:
         """Return the links on which a fault that acts on pending feedback began or ended in (before, now]."""
-        entries = [
-            entry
+        whose = {
+            entry.agent
             for entry in self.on_pending
             if any(before < moment <= now for moment in entry.span(self.rules, start))
-        ]
-        return [agent for agent in range(self.rules.agents) if any(each.concerns(agent) for each in entries)]
+        }
+        return [agent for agent in range(self.rules.agents) if whose & {agent, None}]
 
     def in_force(self, agent: int, now: float, t: int, start: float | None) -> tuple[PlanEntry, ...]:
         """Return the entries on a link that have begun and are not over; t is its last submitted round."""
@@ -196,7 +197,7 @@ class Plan:
 
         def passed(entry: PlanEntry, agent: int) -> bool:
             _, stop = entry.window(self.rules, agent) or (1, None)
-            return stop is not None and now.rounds[agent] >= stop - (entry.apply_to == "new")
+            return stop is not None and now.rounds[agent] >= stop - (entry.fault.acts_on == "new")
 
         def is_over(entry: PlanEntry) -> bool:
             if entry.counts_rounds(self.rules):
@@ -235,7 +236,7 @@ class Plan:
         later: list[OnLink] = []
         for entry in self.entries:
             if entry.concerns(agent):
-                (own if entry.apply_to == "new" else later).append(entry.in_rounds(self.rules, agent))
+                (own if entry.fault.acts_on == "new" else later).append(entry.in_rounds(self.rules, agent))
         arrival, lost = arrivals(own, later, Messages(s, UNKNOWN, None), self.rules)
         return np.where(lost | (arrival >= NEVER), NEVER, arrival - s + 1)
 

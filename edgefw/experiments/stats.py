@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 Numbers = Sequence[float] | NDArray[np.float64]
 
+SHARE = 0.95  # of what is likely, that an interval spans
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -76,17 +78,17 @@ def paired(a: Mapping[int, float], b: Mapping[int, float]) -> list[float]:
     return [a[seed] - b[seed] for seed in sorted(a)]
 
 
-def student_t(freedom: int, share: float = 0.95) -> float:
-    """Return the t within which Student's distribution has this share of its mass.
+def student_t(freedom: int) -> float:
+    """Return the t within which Student's distribution has 95 % of its mass.
 
     >>> round(student_t(4), 3)
     2.776
     """
     low, high = 0.0, 1.0
-    while _mass(high, freedom) < share:
+    while _mass(high, freedom) < SHARE:
         high *= 2
     while (middle := (low + high) / 2) not in {low, high}:
-        low, high = (middle, high) if _mass(middle, freedom) < share else (low, middle)
+        low, high = (middle, high) if _mass(middle, freedom) < SHARE else (low, middle)
     return high
 
 

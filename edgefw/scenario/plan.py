@@ -79,8 +79,9 @@ def _entries(scenario: Scenario) -> Iterator[PlanEntry]:
         salt = 2 * position + 1 if seed is None else 2 * seed  # they never meet
         random = rng(scenario.seed, "delayed agents", position)
         agents = chosen(fault.agents, scenario.network.agents, random)
+        plain = fault.model_copy(update={"agents": "all", "name": None})
         for agent in (None,) if agents is None else agents:
-            yield PlanEntry(agent, name, fault, salt)
+            yield PlanEntry(agent, name, plain, salt)
 
 
 def declared_limits(scenario: Scenario) -> Capacity:

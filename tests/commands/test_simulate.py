@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from idx_files import write_idx
+from small_options import small
 
 from edgefw.cli import main
 from edgefw.errors import EdgefwError
@@ -19,18 +20,7 @@ from edgefw.experiments import runner
 from edgefw.records import DATABASE, SCENARIO, SUMMARY, RunFolder
 from edgefw.scenario.load import load
 
-SMALL = (
-    "--set",
-    "data.source=synthetic",
-    "--set",
-    "data.samples=400",
-    "--set",
-    "data.features=20",
-    "--set",
-    "data.classes=4",
-    "--set",
-    "algorithm.stop_after=6",
-)
+SMALL = small("algorithm.stop_after=6")
 PROMISED = {  # by the documentation of summary.json
     "total_loss",
     "network_regret",

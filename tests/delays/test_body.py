@@ -78,7 +78,7 @@ def test_every_fault_of_a_scenario_is_shown_so_that_it_is_read_back(name: str) -
     plan = scenario_plan(load(name))
     for entry in plan.entries:
         read = read_fault(fault_body(entry), plan.rules).fault
-        assert read == entry.fault.model_copy(update={"apply_to": entry.apply_to})
+        assert read == entry.fault.model_copy(update={"apply_to": entry.fault.acts_on})
 
 
 def test_a_jitter_about_nothing_that_a_scenario_may_have_is_read_back() -> None:

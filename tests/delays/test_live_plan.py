@@ -45,10 +45,9 @@ def spans(made: Plan, agent: int = 0, start: float | None = START) -> list[tuple
     return [each.span for each in (*made.own(agent, start), *made.later(agent, start))]
 
 
-def test_an_entry_has_its_name_and_agents_to_itself() -> None:
-    fault = READ.validate_python({"type": "drop", "agents": [1], "name": "other"})
-    made = PlanEntry(2, "slow", fault, 3)
-    assert (made.key, made.fault.agents, made.fault.name) == ((2, "slow"), "all", None)
+def test_an_entry_is_on_one_link_or_on_all() -> None:
+    made = entry("slow", 2, type="drop")
+    assert made.key == (2, "slow")
     assert [made.concerns(agent) for agent in range(3)] == [False, False, True]
     assert entry(type="drop").concerns(1)
     assert made == dataclasses.replace(made)

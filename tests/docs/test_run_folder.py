@@ -10,24 +10,14 @@ from pathlib import Path
 
 import pytest
 from emulated import REPORT, Emulated
+from small_options import small
 
 from edgefw.cli import main
 from edgefw.records import DATABASE, SUMMARY, RunFolder
 
 pytestmark = pytest.mark.xdist_group("run folder")  # so that its runs are made once
 PAGE = (Path(__file__).parents[2] / "docs" / "run-folder.md").read_text(encoding="utf-8")
-SMALL = [
-    "--set",
-    "algorithm.stop_after=5",
-    "--set",
-    "data.source=synthetic",
-    "--set",
-    "data.samples=400",
-    "--set",
-    "data.features=20",
-    "--set",
-    "data.classes=4",
-]
+SMALL = small("algorithm.stop_after=5")
 
 
 @pytest.fixture(scope="module")

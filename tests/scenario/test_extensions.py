@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from admin_stand_in import rules
+from agreeing import run_as_simulated
 from strangers import Huber, Range, Weibull
-from together import run_together
 
 import edgefw
 from edgefw import best
@@ -19,8 +19,6 @@ from edgefw.errors import InputError
 from edgefw.scenario.extensions import origins
 from edgefw.scenario.load import dump, load, validate
 from edgefw.scenario.setup import resolve
-from edgefw.verification.record import read
-from edgefw.verification.verdict import verify
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,16 +73,7 @@ def test_the_record_names_every_one_of_them() -> None:
 
 
 def test_the_simulator_and_the_services_run_them_and_verify_agrees(tmp_path: Path) -> None:
-    simulated = edgefw.simulate(scenario())
-    fields = {name: json.dumps(value) for name, value in FIELDS.items()}
-    folder = run_together(tmp_path / "run", fields=fields)
-    verdict = verify(read(folder))
-    assert verdict.passed, verdict
-    assert verdict.identical == verdict.plays == 4 * 8
-    ours = folder.summary()
-    assert ours is not None
-    assert ours.total_loss == pytest.approx(simulated.summary.total_loss, rel=1e-3)
-    assert ours.total_delay == simulated.summary.total_delay
+    folder, _ = run_as_simulated(tmp_path / "run", FIELDS)
     assert len(json.loads(folder.meta()["extensions"])) == 4
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from agreeing import run_as_simulated
 from together import run_together
 
-import edgefw
 from edgefw.errors import InputError
 from edgefw.scenario.load import load
 from edgefw.scenario.setup import resolve
@@ -68,14 +68,7 @@ def test_a_series_with_real_targets_runs_over_the_services_and_verify_agrees(
     series: str, tmp_path: Path
 ) -> None:
     given = regression(series)
-    simulated = edgefw.simulate(load("default", given))
-    folder = run_together(tmp_path / "run", fields={name: json.dumps(value) for name, value in given.items()})
-    verdict = verify(read(folder))
-    assert verdict.passed, verdict
-    assert verdict.identical == verdict.plays == 4 * 8
-    ours = folder.summary()
-    assert ours is not None
-    assert ours.total_loss == pytest.approx(simulated.summary.total_loss, rel=1e-3)
+    folder, ours = run_as_simulated(tmp_path / "run", given)
     assert ours.data == series
     kept = load(str(folder.scenario_path)).data
     assert (kept.source, kept.target, kept.order) == (series, "y", "given")

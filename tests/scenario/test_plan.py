@@ -43,6 +43,12 @@ def test_a_latency_takes_the_whole_rounds_that_fit_in_it(latency: int, pace: int
     assert delays(fault, rounds=2, clock="wall", pace=f"{pace}ms") == [1 + latency // pace] * 2
 
 
+def test_name_and_agents_are_the_entrys_and_its_fault_has_none() -> None:
+    plan = delay_plan(make({"type": "drop", "agents": [2, 0], "name": "thief"}, {"type": "drop"}, agents=3))
+    assert [entry.key for entry in plan.entries] == [(0, "thief"), (2, "thief"), (None, "delays-1")]
+    assert {(entry.fault.agents, entry.fault.name) for entry in plan.entries} == {("all", None)}
+
+
 def test_a_delay_in_rounds_is_itself() -> None:
     assert delays({"type": "rounds", "rounds": 1}, rounds=3) == [1, 1, 1]
     assert delays({"type": "rounds", "rounds": 7}, rounds=3) == [7, 7, 7]

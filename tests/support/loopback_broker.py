@@ -13,6 +13,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 from waiting import PATIENCE
 
+from edgefw.delays import edits
+from edgefw.delays.body import read_fault
 from edgefw.scenario.load import validate
 from edgefw.services.broker.journal import open_journal
 from edgefw.services.broker.restore import make_or_restore
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Sequence
     from pathlib import Path
 
+    from edgefw.delays.entry import Moment
     from edgefw.delays.hold import Hold
+    from edgefw.delays.plan import Plan
     from edgefw.scenario.model import Scenario
     from edgefw.services.broker.control import Control
     from edgefw.services.broker.journal import Journal, Tuning
@@ -117,6 +121,14 @@ class Client:
         answer = await call.read()
         assert answer.WhichOneof("content") == "subscribed"
         return Subscription(call)
+
+    async def post(self, body: dict[str, Any], agent: int | None = None, name: str | None = None) -> Plan:
+        """Add a fault to a link, or to all of them (None), as the admin endpoint does."""
+
+        def edit(plan: Plan, moment: Moment) -> Plan:
+            return edits.add(plan, moment, agent, read_fault(body, plan.rules).fault, name)
+
+        return await self.control.apply("add", edit)
 
     def sample(self, name: str, **labels: str) -> float | None:
         return self.registry.get_sample_value(f"edgefw_broker_{name}", labels)

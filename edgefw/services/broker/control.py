@@ -20,7 +20,7 @@ from edgefw.services.broker.steering import LinkState
 from edgefw.services.broker.timeline import SECOND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from prometheus_client import CollectorRegistry
 
@@ -95,7 +95,6 @@ class Control:
         plan = edit(self._proposed, self._hold.moment(self._account.now()))
         if plan is self._proposed:
             return plan
-        plan.check_size()
         plan.check_limits(self._hold.limits)
         self._proposed, failures = plan, self._failures
         try:
@@ -166,10 +165,10 @@ class Control:
 
     async def _put_in_force(self, kind: str, plan: Plan, who: str) -> None:
         before = self._hold.plan
-        self.release_due()  # what was due before the change is not held by it
-        concerned, now = self._hold.change(plan), self._account.now()
-        said = changes_in_words(before, plan, self._hold.moment(now), self._hold.start)
-        self._account.changed(plan, now, (each.text for each in said), who)
+        if concerned := self._hold.change(plan):
+            self.release_due()  # what was due before the change is not held by it
+        now = self._account.now()
+        self._account.changed(plan, now, self._in_words(before, plan, now), who)
         self._changed.set()
         for agent in concerned:
             self._redue(agent)
@@ -178,6 +177,11 @@ class Control:
         if kind in {"reset", "replace"} and plan.disabled:
             log.info("links that are disabled stay so: %s", ", ".join(map(str, sorted(plan.disabled))))
         self.events.publish("change", {"what": kind, "version": plan.version, "before": before.version})
+
+    def _in_words(self, before: Plan, plan: Plan, now: float) -> Iterator[str]:
+        """Yield what a change has changed, for whoever keeps an account."""
+        for said in changes_in_words(before, plan, self._hold.moment(now), self._hold.start):
+            yield said.text
 
     def dropped(self, agent: int, rounds: Sequence[int], now: float) -> None:
         """Note that feedback was taken away after it had been accepted."""
@@ -196,8 +200,7 @@ class Control:
     def _begin_or_end(self, now: float) -> None:
         """Let faults that act on what is pending begin to, or let go."""
         before, self._seen = self._seen, now
-        concerned = self.plan.touched(before, now, self._hold.start)
-        if concerned:
+        if concerned := self.plan.touched(before, now, self._hold.start):
             self.release_due()
         for agent in concerned:
             self._redue(agent)

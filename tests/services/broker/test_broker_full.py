@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import grpc
 import pytest
@@ -13,7 +13,6 @@ from told_journal import ToldJournal
 from waiting import eventually
 
 from edgefw.delays import edits
-from edgefw.delays.body import read_fault
 from edgefw.errors import JournalError
 from edgefw.services.broker.journal import State, Tuning
 from edgefw.transport.broker_client import BrokerClient
@@ -24,18 +23,9 @@ if TYPE_CHECKING:
     from loopback_broker import Client
     from told_clock import Clock
 
-    from edgefw.delays.entry import Moment
-    from edgefw.delays.plan import Plan
 
 FULL = grpc.StatusCode.RESOURCE_EXHAUSTED
 HOUR = {"type": "latency", "latency": "1h"}
-
-
-async def post(client: Client, body: dict[str, Any], agent: int | None = None) -> Plan:
-    def edit(plan: Plan, moment: Moment) -> Plan:
-        return edits.add(plan, moment, agent, read_fault(body, plan.rules).fault, None)
-
-    return await client.control.apply("add", edit)
 
 
 def test_what_cannot_be_kept_is_refused_and_what_was_acknowledged_is_delivered(clock: Clock) -> None:
@@ -133,7 +123,7 @@ def test_a_plan_that_cannot_be_kept_is_not_put_in_force() -> None:
             assert [entry.name for entry in client.control.plan.entries] == ["delays-0"]
             assert client.hold.pending == 1
             journal.full = False
-            plan = await post(client, {"type": "drop", "apply_to": "pending"})
+            plan = await client.post({"type": "drop", "apply_to": "pending"})
             assert (client.control.plan, client.hold.pending) == (plan, 0)
 
     run(test())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import grpc
 import pytest
@@ -11,26 +11,15 @@ from loopback_broker import broker, refusal, run, scenario
 from waiting import eventually
 
 from edgefw.delays import edits
-from edgefw.delays.body import read_fault
 from edgefw.errors import InputError
 from edgefw.transport.broker_client import BrokerClient
 
 if TYPE_CHECKING:
-    from loopback_broker import Client
     from told_clock import Clock
 
-    from edgefw.delays.entry import Moment
-    from edgefw.delays.plan import Plan
 
 FULL = grpc.StatusCode.RESOURCE_EXHAUSTED
 HOUR = {"type": "latency", "latency": "1h"}
-
-
-async def post(client: Client, body: dict[str, Any], agent: int | None = None) -> Plan:
-    def edit(plan: Plan, moment: Moment) -> Plan:
-        return edits.add(plan, moment, agent, read_fault(body, plan.rules).fault, None)
-
-    return await client.control.apply("add", edit)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +75,7 @@ def test_there_is_room_again_when_feedback_is_dropped(clock: Clock) -> None:
         async with broker(scenario("wall", HOUR, limits={"link": 1})) as client:
             await client.submit(1)
             assert (await refusal(client.submit(2))).code() == FULL
-            await post(client, {"type": "drop", "apply_to": "pending", "duration": "100ms"})
+            await client.post({"type": "drop", "apply_to": "pending", "duration": "100ms"})
             assert client.hold.pending == 0
             clock.advance(0.101)
             await eventually(lambda: len(client.control.plan.entries) == 1)  # it is over
@@ -131,9 +120,9 @@ def test_by_rounds_a_plan_that_could_not_go_on_is_refused_at_the_start_and_as_a_
             async with broker(scenario("rounds", late, limits={"all": 14})):
                 pass
         async with broker(scenario("rounds", limits={"link": 5})) as client:
-            await post(client, late)
+            await client.post(late)
             with pytest.raises(InputError, match=r"limits\.link is 5"):
-                await post(client, {"type": "rounds", "rounds": 2})
+                await client.post({"type": "rounds", "rounds": 2})
             with pytest.raises(InputError, match=r"limits\.link is 5"):
                 await client.control.apply("disable", lambda plan, _: edits.enable(plan, 1, enabled=False))
             assert [entry.name for entry in client.control.plan.entries] == ["rounds"]

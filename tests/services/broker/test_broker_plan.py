@@ -233,7 +233,7 @@ def test_entries_have_names_agents_and_salts() -> None:
         (None, "events-1", 9),
     ]
     assert {(entry.fault.agents, entry.fault.name) for entry in entries} == {("all", None)}
-    assert [entry.apply_to for entry in entries] == ["new", "new", "new", "pending", "new"]
+    assert [entry.fault.acts_on for entry in entries] == ["new", "new", "new", "pending", "new"]
 
 
 @pytest.mark.parametrize("name", names())

@@ -10,15 +10,12 @@ from loopback_broker import broker, refusal, run, scenario
 from told_journal import ToldJournal
 
 from edgefw.delays import edits
-from edgefw.delays.body import read_fault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from loopback_broker import Client
 
-    from edgefw.delays.entry import Moment
-    from edgefw.delays.plan import Plan
 
 THIEF: dict[str, Any] = {"type": "drop", "apply_to": "pending"}
 HELD: dict[str, dict[str, Any]] = {
@@ -28,10 +25,7 @@ HELD: dict[str, dict[str, Any]] = {
 
 
 async def drop_what_is_pending(client: Client) -> None:
-    def edit(plan: Plan, moment: Moment) -> Plan:
-        return edits.add(plan, moment, 0, read_fault(THIEF, plan.rules).fault, "thief")
-
-    await client.control.apply("add", edit)
+    await client.post(THIEF, 0, "thief")
 
 
 async def submit(client: Client, rounds: Sequence[int], agent: int = 0) -> None:

@@ -13,7 +13,6 @@ from loopback_broker import broker, run, scenario
 from told_journal import ToldJournal
 
 from edgefw.delays import edits
-from edgefw.delays.body import read_fault
 from edgefw.delays.book import ArrivalBook
 from edgefw.delays.hold import RoundsHold
 from edgefw.scenario.plan import delay_plan
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
     from told_clock import Clock
 
-    from edgefw.delays.entry import Moment
-    from edgefw.delays.plan import Plan
     from edgefw.scenario.model import Scenario
 
 AGENTS, T = 2, 8
@@ -137,17 +134,13 @@ def test_every_round_brings_the_simulators_arrivals_whenever_the_broker_crashes(
 def test_what_was_sent_is_sent_again_whatever_the_plan_has_become() -> None:
     plan = scenario("rounds", agents=1, rounds=T)
 
-    def slower(plan: Plan, moment: Moment) -> Plan:
-        late = {"type": "rounds", "rounds": 4, "apply_to": "pending", "at": 1}
-        return edits.add(plan, moment, None, read_fault(late, plan.rules).fault, None)
-
     async def test() -> None:
         journal = ToldJournal()
         async with broker(plan, journal=journal) as client:
             await client.submit(1)
             await client.submit(2)
             assert await client.collect(2) == [1, 2]
-            await client.control.apply("add", slower)
+            await client.post({"type": "rounds", "rounds": 4, "apply_to": "pending", "at": 1})
             await client.submit(3)
             assert await client.collect(2) == [1, 2]
         async with broker(plan, journal=ToldJournal(journal.crashed())) as client:

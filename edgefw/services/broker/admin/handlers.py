@@ -201,7 +201,7 @@ def _caller(request: Request) -> str:
     The name is a claim: whoever may call may call itself anything. The page's calls come from the observer,
     which says for whose browser: "edgefw-page (192.0.2.7) at 10.0.0.3".
     """
-    said = "".join(letter for letter in request.headers.get("user-agent", "") if letter.isprintable())
+    said = "".join(filter(str.isprintable, request.headers.get("user-agent", "")))
     name = cut(said.strip(), LONGEST_NAME) or "somebody"
     return name if request.client is None else f"{name} at {request.client.host}"
 
