@@ -163,7 +163,7 @@ def _check_not_early(broker: BrokerAgain, row: PlayRow, s: int, end: int) -> Non
     place = f"round {row.round}, agent {row.agent}: the feedback of round {s}"
     if _may_have_come_before(broker, key):
         return
-    if key in broker.dropped and key not in broker.unsure:
+    if key in broker.dropped and key not in broker.unsure and key not in broker.withdrawn:
         raise RecordError(f"{place} was used, and was dropped")
     moments = (each.get(key) for each in (broker.withdrawn, broker.lost, broker.unsure, broker.released))
     known = min((moment for moment in moments if moment is not None), default=None)

@@ -54,6 +54,7 @@ class BrokerAgain:
         self._begun = False  # a broker has just begun, and its plan follows
         self._round = 0  # the last of which anybody's feedback was accepted
         self.released: dict[Key, int] = {}  # when each was released first
+        self._given: set[Key] = set()  # released by the broker that is, which accepted it
         self.withdrawn: dict[Key, int] = {}  # when a copy was released first that then could not be kept
         self.acknowledged: dict[Key, int] = {}
         self.lost: dict[Key, int] = {}  # when each was due that a killed broker may have released unseen
@@ -66,6 +67,8 @@ class BrokerAgain:
         # Dropped later by a broker that was killed: the next, which began then, may not know.
         self.revived: dict[Key, int] = {}
         self.arrivals: dict[Key, tuple[int, ...]] = {}  # F_t by agent and t (rounds clock)
+        self._given_last: set[Key] = set()  # with the last round that a killed broker was asked for
+        self.unknown: set[Key] = set()  # what is over and done with, by a plan that nobody knows
         self._in_doubt: list[Held] = []  # given out with a round that was asked for under an unknown plan
         self._ripe: dict[Key, int] = {}  # due, and to be released next
         self._newest = 0  # the latest due time of what has been released
@@ -108,8 +111,22 @@ class BrokerAgain:
                     self._withdraw(key, entry.moment)  # it was not yet on disk: it will be accepted again
                 self._collect_unseen(entry.moment)
                 self._hold_again()
+                self._note_last_given()
+                self._forget_copies()
                 self._restart(entry)
                 self._redue_all(entry.moment)
+
+    def _note_last_given(self) -> None:
+        """Note what came with the last round that was asked for: the next broker may hold it as before."""
+        if isinstance(self.hold, RoundsHold):
+            for agent, t in enumerate(self.hold.collected):
+                self._given_last |= {(agent, s) for s in self.arrivals.get((agent, t), ())}
+
+    def _forget_copies(self) -> None:
+        """Forget what was given out and could not be kept: the broker that goes on knows nothing of it."""
+        self._given.clear()
+        for link in self.hold.links:
+            link.withdrawn.clear()
 
     def _doubt(self, told: int) -> None:
         """Note what may have been released since a moment, under plans of which the last alone is known."""
@@ -163,6 +180,9 @@ class BrokerAgain:
         self._withdraw(key, entry.moment)
         if key in self.released:  # its agent may have that copy; another one is due in its own time
             self.withdrawn.setdefault(key, self.released.pop(key))
+        if key in self._given:
+            self._given.discard(key)
+            self.hold.links[entry.agent].withdrawn.add(entry.round)
 
     def _take_redue(self, entry: Entry) -> None:
         self._redue(entry.agent, entry.moment)
@@ -178,6 +198,7 @@ class BrokerAgain:
     def _take_released(self, entry: Entry) -> None:
         key = entry.agent, entry.round
         self._ripe |= self._due_by(entry.moment)
+        self._given.add(key)
         again = self._released_again(key, entry.moment) or self._released_unseen(key, entry)
         if key in self.lost or key in self.revived or again:
             self.dropped.pop(key, None)
@@ -213,7 +234,7 @@ class BrokerAgain:
         if key not in self.withdrawn:
             raise RecordError(f"{_name(key)} was acknowledged and never released")
         self._ripe.pop(key, None)
-        if isinstance(self.hold, WallHold) and key in self.accepted:
+        if isinstance(self.hold, WallHold) and key[1] in self.hold.links[key[0]].withdrawn:
             self.hold.acknowledge(key[0], [key[1]])
 
     def _take_collected(self, entry: Entry) -> None:
@@ -223,7 +244,7 @@ class BrokerAgain:
 
     def _take_dropped(self, entry: Entry) -> None:
         key = entry.agent, entry.round
-        if key not in self.dropped:
+        if key not in self.dropped and key not in self._given_last:
             raise RecordError(f"{_name(key)} is said to be dropped, by the plan it is not")
         if key in self._said_dropped and not self.untold.spans:
             raise RecordError(f"{_name(key)} is said to be dropped twice")
@@ -243,6 +264,7 @@ class BrokerAgain:
         if entry.version == self.hold.plan.version:
             return
         if self._is_over(entry):  # then the journal may not know its plan any more
+            self.unknown.add((entry.agent, entry.round))
             return
         if entry.version not in self._plans or not self.untold.covers(entry.moment):
             raise RecordError(
@@ -298,6 +320,8 @@ class BrokerAgain:
         if self.accepted.pop(key, None) is None:
             raise RecordError(f"{_name(key)} is said to be withdrawn, it was not there")
         self._drop(key[0], self.hold.withdraw(*key, self._at(moment)))
+        self.hold.links[key[0]].withdrawn.discard(key[1])  # what is due here may not have been released
+        self._ripe.pop(key, None)
         self.dropped.pop(key, None)
         self._said_dropped.discard(key)
 

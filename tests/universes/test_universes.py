@@ -52,6 +52,16 @@ MET = {
     100113: (range(1, 5), "limits", "a torn tail said, by a flipped bit, that a transaction ended in it"),
     105423: ([2, 3, 6, 8], "latency,order", "the world: what a killed broker had delivered is pending again"),
     6620: ([2], "latency,limits,order", "the world: given out before a kill, then accepted anew and dropped"),
+    100604: ([1, 2, 3, 8], "delays,limits", "killed before it told anything, and nothing of it was on disk"),
+    105110: (
+        [2, 3, 7],
+        "delays,latency,limits,order",
+        "the same, and the observer was killed before it could be told",
+    ),
+    201730: ([3, 5, 8], "limits", "verify: had come with the last round before a kill, then was dropped"),
+    210471: ([1, 3, 8, 9], "commits,delays,limits", "verify: dropped by a plan that nobody knows any more"),
+    200024: ([2, 3], "commits,delays,latency,limits", "verify: withdrawn, due while others were released"),
+    201239: ([2, 3, 8], "delays,limits", "given out, could not be kept, and dropped when it came again"),
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import playback
 import pytest
 
@@ -11,8 +13,10 @@ from edgefw.delays.body import read_fault
 from edgefw.delays.entry import Moment
 from edgefw.delays.plan import plan_to_json
 from edgefw.errors import RecordError
+from edgefw.records import PlayRow
 from edgefw.scenario.plan import scenario_plan
 from edgefw.verification.broker import SECOND, BrokerAgain
+from edgefw.verification.outstanding import check_outstanding
 
 SCENARIO = playback.scenario(clock="wall", pace="60ms", delays=[])
 PLAN = plan_to_json(scenario_plan(SCENARIO), lambda moment: int(moment * SECOND))
@@ -177,3 +181,93 @@ def test_what_is_accepted_again_was_not_there_in_between() -> None:
         *(released(9 * SECOND, 3, 9 * SECOND), released(13 * SECOND, 2, 13 * SECOND)),
     ]
     BrokerAgain(late, account).run(account)
+
+
+def test_what_was_due_just_after_others_that_were_released_may_be_withdrawn_unreleased() -> None:
+    check(
+        [
+            *begun(0),
+            accepted(SECOND, 1),
+            accepted(SECOND + 1, 2),
+            released(
+                SECOND + 2, 1, SECOND
+            ),  # at this moment the second is due, and was not when it was looked
+            Entry(SECOND + 3, Kind.WITHDRAWN, 0, 2, version=1),
+            accepted(2 * SECOND, 3),
+            released(2 * SECOND + 5000, 3, 2 * SECOND),
+        ]
+    )
+
+
+DROPPING = playback.scenario(clock="wall", pace="60ms", delays=[{"type": "drop", "at": "2s"}])
+FROM_2_S = plan_to_json(scenario_plan(DROPPING), lambda moment: int(moment * SECOND))
+GIVEN_OUT = [  # before drops begin
+    Entry(0, Kind.BEGUN, version=1),
+    Entry(1, Kind.PLAN, version=1, plan=FROM_2_S),
+    *(accepted(SECOND, 1), released(SECOND + 5000, 1, SECOND)),
+    Entry(SECOND + 6000, Kind.WITHDRAWN, 0, 1, version=1),
+]
+
+
+def test_what_was_given_out_and_could_not_be_kept_is_not_dropped_by_the_same_broker() -> None:
+    again = [accepted(4 * SECOND, 1), released(4 * SECOND + 5000, 1, 4 * SECOND)]
+    BrokerAgain(DROPPING, [*GIVEN_OUT, *again]).run([*GIVEN_OUT, *again])
+
+
+def test_a_broker_that_goes_on_knows_of_no_copy_that_could_not_be_kept() -> None:
+    account = [
+        *GIVEN_OUT,
+        Entry(2 * SECOND, Kind.BEGUN, version=1, due=SECOND),
+        Entry(2 * SECOND + 1, Kind.PLAN, 0, 1, version=1, plan=FROM_2_S, what="the broker begins with it"),
+        Entry(4 * SECOND, Kind.ACCEPTED, 0, 1, version=1, norm=1.0),
+        Entry(4 * SECOND + 1, Kind.DROPPED, 0, 1, version=1),
+    ]
+    BrokerAgain(DROPPING, account).run(account)
+
+
+BY_ROUNDS = playback.scenario(delays=[])
+UNDISTURBED = plan_to_json(scenario_plan(BY_ROUNDS), lambda moment: int(moment * SECOND))
+
+
+def test_what_came_with_the_last_round_before_a_kill_may_be_dropped_by_the_next_broker() -> None:
+    plan = scenario_plan(BY_ROUNDS)
+    drop = read_fault({"type": "drop", "apply_to": "pending"}, plan.rules).fault
+    dropping = edits.add(plan, Moment(5.0, (2, 0, 0, 0)), 0, drop, "drop")
+    changed = plan_to_json(dropping, lambda moment: int(moment * SECOND))
+    account = [
+        Entry(0, Kind.BEGUN, version=1),
+        Entry(1, Kind.PLAN, version=1, plan=UNDISTURBED),
+        *(recalled(SECOND, 1), recalled(2 * SECOND, 2)),
+        Entry(3 * SECOND, Kind.BEGUN, version=1),
+        Entry(3 * SECOND + 1, Kind.PLAN, 0, 2, version=1, plan=UNDISTURBED, what="the broker begins with it"),
+        Entry(4 * SECOND, Kind.ACCEPTED, 0, 3, version=1, due=3, norm=1.0),
+        Entry(5 * SECOND, Kind.PLAN, 0, 3, version=2, plan=changed, what="drop"),
+        Entry(5 * SECOND + 1, Kind.REDUE, 0, version=2),
+        Entry(5 * SECOND + 2, Kind.DROPPED, 0, 2, version=2),  # whether it came with round 2 is not noted
+        Entry(5 * SECOND + 3, Kind.DROPPED, 0, 3, version=2),
+    ]
+    BrokerAgain(BY_ROUNDS, account).run(account)
+    account[-2] = Entry(5 * SECOND + 2, Kind.DROPPED, 0, 1, version=2)  # of that one it is
+    with pytest.raises(RecordError, match="said to be dropped, by the plan it is not"):
+        BrokerAgain(BY_ROUNDS, account).run(account)
+
+
+def test_what_is_over_by_a_plan_that_nobody_knows_any_more_may_have_been_dropped() -> None:
+    def over(moment: int, s: int, version: int) -> Entry:
+        return Entry(moment, Kind.ACCEPTED, 0, s, version=version, norm=1.0)
+
+    account = [
+        Entry(0, Kind.BEGUN, version=1),
+        Entry(1, Kind.PLAN, version=1, plan=UNDISTURBED),
+        *(over(SECOND, 1, 1), over(2 * SECOND, 2, 2)),
+        Entry(3 * SECOND, Kind.BEGUN, version=3),
+        Entry(
+            3 * SECOND + 1, Kind.PLAN, 0, 2, version=3, plan=UNDISTURBED.replace('"version":1', '"version":3')
+        ),
+    ]
+    broker = BrokerAgain(BY_ROUNDS, account)
+    broker.run(account)
+    first = PlayRow(1, 0, 0.0, 0.0, (), 1, None)
+    check_outstanding(broker, [first, PlayRow(2, 0, 0.0, 0.0, (1,), 0, None)])
+    with pytest.raises(RecordError, match="said to be outstanding"):  # of the first the plan is known
+        check_outstanding(broker, [replace(first, outstanding=0)])
