@@ -18,7 +18,7 @@ import numpy as np
 
 from edgefw.delays.dues import Dues, Messages, round_dues, steady_due, wall_dues
 from edgefw.delays.entry import Moment
-from edgefw.delays.link import DROPPED, Held, Link
+from edgefw.delays.link import DONE, DROPPED, Held, Link
 from edgefw.errors import WireError
 
 if TYPE_CHECKING:
@@ -171,7 +171,9 @@ class Hold(ABC):
         """Let go of a feedback: its agent has it, or (`requested` is DROPPED) will never get it."""
         held = link.held[s]
         self._count_out(link, held)
-        link.forget(s, held.requested_delay if requested is None else requested)
+        if requested is None:  # a copy may be acknowledged while nobody knows when this one is due
+            requested = DONE if math.isinf(held.due) else held.requested_delay
+        link.forget(s, requested)
 
     def _release(self, link: Link, s: int) -> Held:
         """Release what has been taken out of its queue."""

@@ -62,6 +62,9 @@ MET = {
     210471: ([1, 3, 8, 9], "commits,delays,limits", "verify: dropped by a plan that nobody knows any more"),
     200024: ([2, 3], "commits,delays,latency,limits", "verify: withdrawn, due while others were released"),
     201239: ([2, 3, 8], "delays,limits", "given out, could not be kept, and dropped when it came again"),
+    411061: ([1, 3], "delays,limits,order", "acknowledged while its link was disabled: taken for dropped"),
+    411319: ([1, 5, 6, 8], "delays,limits,order", "a log begun anew twice: what was in it seemed to be lost"),
+    412927: ([1, 4, 5, 6], "delays,limits", "the disk: a crash damaged pages that nobody was writing"),
 }
 
 
