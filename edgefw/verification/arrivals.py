@@ -109,7 +109,7 @@ def _may_differ(broker: BrokerAgain, key: Key, came: int | None, planned: Sequen
     A broker that was killed, and had not told that its plan was changed, may have given it out with any round
     that it was asked for then. What it did not, the next one gives by its own plan: see `planned`.
     """
-    unseen = broker.untold.collections
+    unseen = broker.unseen
     if came is not None:
         return (key[0], came) in unseen or came in planned or broker.asked_again(key, came)
     return all((key[0], t) in unseen for t in planned if t <= last)

@@ -69,6 +69,12 @@ class BrokerAgain:
         self.arrivals: dict[Key, tuple[int, ...]] = {}  # F_t by agent and t (rounds clock)
         self._given_last: set[Key] = set()  # with the last round that a killed broker was asked for
         self.unknown: set[Key] = set()  # what is over and done with, by a plan that nobody knows
+        self._unasked: set[int] = (
+            set()
+        )  # links that a change of the plan concerns, and nobody told of a REDUE
+        self.unseen = set(
+            self.untold.collections
+        )  # rounds that may have been asked for by a plan nobody knows
         self._in_doubt: list[Held] = []  # given out with a round that was asked for under an unknown plan
         self._ripe: dict[Key, int] = {}  # due, and to be released next
         self._newest = 0  # the latest due time of what has been released
@@ -104,8 +110,7 @@ class BrokerAgain:
                 self.lost |= self._ripe
                 self._ripe = {}
                 self._begun = True
-                if span.before != span.after:
-                    self._doubt(span.told)
+                self._doubt(span.told, every=span.before != span.after)
                 self.revived |= dict.fromkeys(self.dropped.keys() - self._refused, entry.moment)
                 for key in [key for key in self.accepted if self._last_taken[key] > entry.moment]:
                     self._withdraw(key, entry.moment)  # it was not yet on disk: it will be accepted again
@@ -128,10 +133,13 @@ class BrokerAgain:
         for link in self.hold.links:
             link.withdrawn.clear()
 
-    def _doubt(self, told: int) -> None:
-        """Note what may have been released since a moment, under plans of which the last alone is known."""
+    def _doubt(self, told: int, *, every: bool) -> None:
+        """Note what may have been released since a moment, under plans of which the last alone is known.
+
+        That is so on every link, or on those that may have been asked again when their feedback is due.
+        """
         for key, entry in self.accepted.items():
-            if key not in self.released:
+            if key not in self.released and (every or key[0] in self._unasked):
                 self.unsure.setdefault(key, max(told, entry.moment))
 
     def _take_plan(self, entry: Entry) -> None:
@@ -145,7 +153,7 @@ class BrokerAgain:
                 f"plan {entry.version} is said to have come after round {entry.round}, it was {self._round}"
             )
         if entry.version > current:
-            self.hold.change(plan)
+            self._unasked |= set(self.hold.change(plan))
             if self._begun or not entry.what:  # then nobody tells that links were asked again
                 self._redue_all(entry.moment)
         self._begun = False
@@ -193,6 +201,7 @@ class BrokerAgain:
             due = {(agent, held.round): self._real(held.due) for held in waiting if held.due <= now}
             self._none_overdue(due, moment)
         self._asked[agent] = moment
+        self._unasked.discard(agent)
         self._drop(agent, self.hold.redue(agent, self._at(moment)))
 
     def _take_released(self, entry: Entry) -> None:
@@ -294,7 +303,9 @@ class BrokerAgain:
     def _guess(self, agent: int, t: int) -> None:
         """Collect a round that nobody told of; where the plan is not known, what comes with it is a guess."""
         given = self._collect(agent, t)
-        if (agent, t) in self.untold.collections:
+        if agent in self._unasked:
+            self.unseen.add((agent, t))
+        if (agent, t) in self.unseen:
             self._in_doubt += given
 
     def _hold_again(self) -> None:

@@ -64,6 +64,8 @@ MET = {
     201239: ([2, 3, 8], "delays,limits", "given out, could not be kept, and dropped when it came again"),
     411061: ([1, 3], "delays,limits,order", "acknowledged while its link was disabled: taken for dropped"),
     411319: ([1, 5, 6, 8], "delays,limits,order", "a log begun anew twice: what was in it seemed to be lost"),
+    601349: ([2, 4, 6], "limits", "verify: killed between a change of the plan and what it did to a link"),
+    601564: ([2], "commits,latency", "the world: calls that ended just now have tasks that have not yet"),
     412927: ([1, 4, 5, 6], "delays,limits", "the disk: a crash damaged pages that nobody was writing"),
 }
 

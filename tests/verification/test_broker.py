@@ -271,3 +271,28 @@ def test_what_is_over_by_a_plan_that_nobody_knows_any_more_may_have_been_dropped
     check_outstanding(broker, [first, PlayRow(2, 0, 0.0, 0.0, (1,), 0, None)])
     with pytest.raises(RecordError, match="said to be outstanding"):  # of the first the plan is known
         check_outstanding(broker, [replace(first, outstanding=0)])
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_whether_a_link_was_asked_again_is_not_known_where_only_the_change_was_told(*, asked: bool) -> None:
+    plan = scenario_plan(BY_ROUNDS)
+    slow = read_fault({"type": "rounds", "rounds": 3, "apply_to": "pending"}, plan.rules).fault
+    slowed = edits.add(plan, Moment(2.0, (0, 0, 0, 0)), 0, slow, "slow")
+    changed = plan_to_json(slowed, lambda moment: int(moment * SECOND))
+    account = [
+        Entry(0, Kind.BEGUN, version=1),
+        Entry(1, Kind.PLAN, version=1, plan=UNDISTURBED),
+        Entry(SECOND, Kind.ACCEPTED, 0, 1, version=1, due=1, norm=1.0),
+        Entry(2 * SECOND, Kind.PLAN, 0, 1, version=2, plan=changed, what="slow"),
+        *([Entry(2 * SECOND + 1, Kind.REDUE, 0, version=2)] if asked else []),
+        Entry(3 * SECOND, Kind.BEGUN, version=2),
+        Entry(3 * SECOND + 1, Kind.PLAN, 0, 1, version=2, plan=changed, what="the broker begins with it"),
+        Entry(4 * SECOND, Kind.ACCEPTED, 0, 2, version=2, due=4, norm=1.0),
+        Entry(6 * SECOND, Kind.COLLECTED, 0, 2, version=2),
+        Entry(7 * SECOND, Kind.ACCEPTED, 0, 3, version=2, due=5, norm=1.0),
+        Entry(8 * SECOND, Kind.COLLECTED, 0, 3, version=2),
+    ]
+    broker = BrokerAgain(BY_ROUNDS, account)
+    broker.run(account)
+    assert ((0, 1) in broker.unseen) == (not asked)
+    assert [broker.arrivals[0, t] for t in (1, 3)] == [() if asked else (1,), (1,)]
