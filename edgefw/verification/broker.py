@@ -206,7 +206,7 @@ class BrokerAgain:
 
     def _take_released(self, entry: Entry) -> None:
         key = entry.agent, entry.round
-        self._ripe |= self._due_by(entry.moment)
+        self._ripe |= self._due_by(self._due_about(key, entry.moment))
         self._given.add(key)
         again = self._released_again(key, entry.moment) or self._released_unseen(key, entry)
         if key in self.lost or key in self.revived or again:
@@ -370,6 +370,14 @@ class BrokerAgain:
             for key, when in due.items()
             if key not in self.lost and key not in self.released
         }
+
+    def _due_about(self, key: Key, moment: int) -> int:
+        """Return this moment, or when a feedback is due just after it: the broker adds up other floats."""
+        held = self.hold.links[key[0]].held.get(key[1]) if key in self.accepted else None
+        if held is None or math.isinf(held.due) or isinstance(self.hold, RoundsHold):
+            return moment
+        due = self._real(held.due)
+        return due if moment < due <= moment + SLACK else moment
 
     def _none_left_behind(self) -> None:
         """Refuse that something is still there which was due earlier than what was released."""

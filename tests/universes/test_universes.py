@@ -66,6 +66,7 @@ MET = {
     411319: ([1, 5, 6, 8], "delays,limits,order", "a log begun anew twice: what was in it seemed to be lost"),
     601349: ([2, 4, 6], "limits", "verify: killed between a change of the plan and what it did to a link"),
     601564: ([2], "commits,latency", "the world: calls that ended just now have tasks that have not yet"),
+    700123: ([], "commits,limits,order", "verify: due a nanosecond later than the broker had added it up"),
     412927: ([1, 4, 5, 6], "delays,limits", "the disk: a crash damaged pages that nobody was writing"),
 }
 

@@ -296,3 +296,23 @@ def test_whether_a_link_was_asked_again_is_not_known_where_only_the_change_was_t
     broker.run(account)
     assert ((0, 1) in broker.unseen) == (not asked)
     assert [broker.arrivals[0, t] for t in (1, 3)] == [() if asked else (1,), (1,)]
+
+
+@pytest.mark.parametrize(("before", "believed"), [(0, True), (1, True), (3_000, False)])
+def test_a_broker_may_add_up_to_a_moment_that_is_a_little_before_the_replays(
+    before: int, *, believed: bool
+) -> None:
+    late = playback.scenario(clock="wall", pace="60ms", delays=[{"type": "latency", "latency": "5s"}])
+    first = plan_to_json(scenario_plan(late), lambda moment: int(moment * SECOND))
+    due = 6 * SECOND
+    account = [
+        Entry(0, Kind.BEGUN, version=1),
+        Entry(1, Kind.PLAN, version=1, plan=first),
+        Entry(SECOND, Kind.ACCEPTED, 0, 1, version=1, due=due, norm=1.0),
+        released(due - before, 1, due - min(before, 1)),
+    ]
+    if believed:
+        BrokerAgain(late, account).run(account)
+    else:
+        with pytest.raises(RecordError, match="released though it was not due"):
+            BrokerAgain(late, account).run(account)
