@@ -69,12 +69,8 @@ class BrokerAgain:
         self.arrivals: dict[Key, tuple[int, ...]] = {}  # F_t by agent and t (rounds clock)
         self._given_last: set[Key] = set()  # with the last round that a killed broker was asked for
         self.unknown: set[Key] = set()  # what is over and done with, by a plan that nobody knows
-        self._unasked: set[int] = (
-            set()
-        )  # links that a change of the plan concerns, and nobody told of a REDUE
-        self.unseen = set(
-            self.untold.collections
-        )  # rounds that may have been asked for by a plan nobody knows
+        self._unasked: set[int] = set()  # links that a change of the plan concerns, and no REDUE is told of
+        self.unseen = set(self.untold.collections)  # and rounds that may have been asked for meanwhile
         self._in_doubt: list[Held] = []  # given out with a round that was asked for under an unknown plan
         self._ripe: dict[Key, int] = {}  # due, and to be released next
         self._newest = 0  # the latest due time of what has been released
@@ -330,8 +326,11 @@ class BrokerAgain:
     def _withdraw(self, key: Key, moment: int) -> None:
         if self.accepted.pop(key, None) is None:
             raise RecordError(f"{_name(key)} is said to be withdrawn, it was not there")
+        copies = self.hold.links[key[0]].withdrawn
+        had_copy = key[1] in copies
         self._drop(key[0], self.hold.withdraw(*key, self._at(moment)))
-        self.hold.links[key[0]].withdrawn.discard(key[1])  # what is due here may not have been released
+        if not had_copy:  # what is due here may not have been released: see _take_withdrawn
+            copies.discard(key[1])
         self._ripe.pop(key, None)
         self.dropped.pop(key, None)
         self._said_dropped.discard(key)

@@ -210,8 +210,13 @@ GIVEN_OUT = [  # before drops begin
 
 
 def test_what_was_given_out_and_could_not_be_kept_is_not_dropped_by_the_same_broker() -> None:
-    again = [accepted(4 * SECOND, 1), released(4 * SECOND + 5000, 1, 4 * SECOND)]
-    BrokerAgain(DROPPING, [*GIVEN_OUT, *again]).run([*GIVEN_OUT, *again])
+    account = [
+        *GIVEN_OUT,
+        accepted(3 * SECOND, 1),
+        Entry(3 * SECOND + 1, Kind.WITHDRAWN, 0, 1, version=1),  # once more, and this one was not given out
+        *(accepted(4 * SECOND, 1), released(4 * SECOND + 5000, 1, 4 * SECOND)),
+    ]
+    BrokerAgain(DROPPING, account).run(account)
 
 
 def test_a_broker_that_goes_on_knows_of_no_copy_that_could_not_be_kept() -> None:
