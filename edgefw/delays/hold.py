@@ -18,7 +18,7 @@ import numpy as np
 
 from edgefw.delays.dues import Dues, Messages, round_dues, steady_due, wall_dues
 from edgefw.delays.entry import Moment
-from edgefw.delays.link import DROPPED, Held, Link
+from edgefw.delays.link import DONE, DROPPED, Held, Link
 from edgefw.errors import WireError
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ class Hold(ABC):
         held = Held(agent, round_, payload, norm, link.rank(norm), now, self.plan.version, own)
         link.take(round_, norm)
         due = self._due(link, held, later)
+        if due is None and round_ in link.withdrawn:
+            due = self._latest(held, now)  # its agent may have the copy that could not be kept
         if due is None:
             link.forget(round_, DROPPED)
         else:
@@ -127,7 +129,7 @@ class Hold(ABC):
         for own, some in link.by_faults().items():
             dues = self._dues(link, own, some, now)
             for held, due, drop in zip(some, dues.due.tolist(), dues.dropped.tolist(), strict=True):
-                if held.sent:  # before a restart: it was due then, whatever the plan has become
+                if _was_given_out(link, held, drop=drop):  # it was due then, whatever the plan has become
                     held.due = min(due, self._latest(held, now))
                 elif drop:
                     dropped.append(held.round)
@@ -169,7 +171,9 @@ class Hold(ABC):
         """Let go of a feedback: its agent has it, or (`requested` is DROPPED) will never get it."""
         held = link.held[s]
         self._count_out(link, held)
-        link.forget(s, held.requested_delay if requested is None else requested)
+        if requested is None:  # a copy may be acknowledged while nobody knows when this one is due
+            requested = DONE if math.isinf(held.due) else held.requested_delay
+        link.forget(s, requested)
 
     def _release(self, link: Link, s: int) -> Held:
         """Release what has been taken out of its queue."""
@@ -202,7 +206,7 @@ class Hold(ABC):
 
     @abstractmethod
     def _latest(self, held: Held, now: float) -> float:
-        """Return when a feedback that was sent before must have been due."""
+        """Return when a feedback that was given out before must have been due."""
 
     @abstractmethod
     def _origin(self, held: Held) -> float:
@@ -341,6 +345,14 @@ class RoundsHold(Hold):
 def make_hold(plan: Plan, limits: Capacity) -> Hold:
     """Return an empty hold under the plan's clock."""
     return WallHold(plan, limits) if plan.rules.clock == "wall" else RoundsHold(plan, limits)
+
+
+def _was_given_out(link: Link, held: Held, *, drop: bool) -> bool:
+    """Whether a feedback has been with its agent: before a restart, or as a copy that could not be kept.
+
+    Of the latter there will be another one in its own time; it is not dropped any more.
+    """
+    return held.sent or (drop and held.round in link.withdrawn)
 
 
 def _by_due(held: Held) -> tuple[float, int, int]:

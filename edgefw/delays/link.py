@@ -46,7 +46,7 @@ class Link:
         self.queue = DueQueue()  # of what is pending
         self.held: dict[int, Held] = {}
         self.released: dict[int, Held] = {}
-        self.withdrawn: set[int] = set()  # handed out, then not kept: its agent may acknowledge it
+        self.withdrawn: set[int] = set()  # handed out, then not kept: its agent may have it, and say so
         self.lost = 0  # feedback that was dropped
         self.last_requested: float | None = None  # the delay of what was accepted last
         self.floor = 0  # rounds 1..floor have all been taken

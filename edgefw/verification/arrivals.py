@@ -109,7 +109,7 @@ def _may_differ(broker: BrokerAgain, key: Key, came: int | None, planned: Sequen
     A broker that was killed, and had not told that its plan was changed, may have given it out with any round
     that it was asked for then. What it did not, the next one gives by its own plan: see `planned`.
     """
-    unseen = broker.untold.collections
+    unseen = broker.unseen
     if came is not None:
         return (key[0], came) in unseen or came in planned or broker.asked_again(key, came)
     return all((key[0], t) in unseen for t in planned if t <= last)
@@ -163,7 +163,7 @@ def _check_not_early(broker: BrokerAgain, row: PlayRow, s: int, end: int) -> Non
     place = f"round {row.round}, agent {row.agent}: the feedback of round {s}"
     if _may_have_come_before(broker, key):
         return
-    if key in broker.dropped and key not in broker.unsure:
+    if key in broker.dropped and key not in broker.unsure and key not in broker.withdrawn:
         raise RecordError(f"{place} was used, and was dropped")
     moments = (each.get(key) for each in (broker.withdrawn, broker.lost, broker.unsure, broker.released))
     known = min((moment for moment in moments if moment is not None), default=None)

@@ -54,6 +54,7 @@ class BrokerAgain:
         self._begun = False  # a broker has just begun, and its plan follows
         self._round = 0  # the last of which anybody's feedback was accepted
         self.released: dict[Key, int] = {}  # when each was released first
+        self._given: set[Key] = set()  # released by the broker that is, which accepted it
         self.withdrawn: dict[Key, int] = {}  # when a copy was released first that then could not be kept
         self.acknowledged: dict[Key, int] = {}
         self.lost: dict[Key, int] = {}  # when each was due that a killed broker may have released unseen
@@ -66,6 +67,10 @@ class BrokerAgain:
         # Dropped later by a broker that was killed: the next, which began then, may not know.
         self.revived: dict[Key, int] = {}
         self.arrivals: dict[Key, tuple[int, ...]] = {}  # F_t by agent and t (rounds clock)
+        self._given_last: set[Key] = set()  # with the last round that a killed broker was asked for
+        self.unknown: set[Key] = set()  # what is over and done with, by a plan that nobody knows
+        self._unasked: set[int] = set()  # links that a change of the plan concerns, and no REDUE is told of
+        self.unseen = set(self.untold.collections)  # and rounds that may have been asked for meanwhile
         self._in_doubt: list[Held] = []  # given out with a round that was asked for under an unknown plan
         self._ripe: dict[Key, int] = {}  # due, and to be released next
         self._newest = 0  # the latest due time of what has been released
@@ -101,20 +106,36 @@ class BrokerAgain:
                 self.lost |= self._ripe
                 self._ripe = {}
                 self._begun = True
-                if span.before != span.after:
-                    self._doubt(span.told)
+                self._doubt(span.told, every=span.before != span.after)
                 self.revived |= dict.fromkeys(self.dropped.keys() - self._refused, entry.moment)
                 for key in [key for key in self.accepted if self._last_taken[key] > entry.moment]:
                     self._withdraw(key, entry.moment)  # it was not yet on disk: it will be accepted again
                 self._collect_unseen(entry.moment)
                 self._hold_again()
+                self._note_last_given()
+                self._forget_copies()
                 self._restart(entry)
                 self._redue_all(entry.moment)
 
-    def _doubt(self, told: int) -> None:
-        """Note what may have been released since a moment, under plans of which the last alone is known."""
+    def _note_last_given(self) -> None:
+        """Note what came with the last round that was asked for: the next broker may hold it as before."""
+        if isinstance(self.hold, RoundsHold):
+            for agent, t in enumerate(self.hold.collected):
+                self._given_last |= {(agent, s) for s in self.arrivals.get((agent, t), ())}
+
+    def _forget_copies(self) -> None:
+        """Forget what was given out and could not be kept: the broker that goes on knows nothing of it."""
+        self._given.clear()
+        for link in self.hold.links:
+            link.withdrawn.clear()
+
+    def _doubt(self, told: int, *, every: bool) -> None:
+        """Note what may have been released since a moment, under plans of which the last alone is known.
+
+        That is so on every link, or on those that may have been asked again when their feedback is due.
+        """
         for key, entry in self.accepted.items():
-            if key not in self.released:
+            if key not in self.released and (every or key[0] in self._unasked):
                 self.unsure.setdefault(key, max(told, entry.moment))
 
     def _take_plan(self, entry: Entry) -> None:
@@ -128,7 +149,7 @@ class BrokerAgain:
                 f"plan {entry.version} is said to have come after round {entry.round}, it was {self._round}"
             )
         if entry.version > current:
-            self.hold.change(plan)
+            self._unasked |= set(self.hold.change(plan))
             recalled = not entry.what and self.untold.covers(entry.moment)
             if self._begun or recalled:  # then nobody tells that links were asked again
                 self._redue_all(entry.moment)
@@ -164,6 +185,9 @@ class BrokerAgain:
         self._withdraw(key, entry.moment)
         if key in self.released:  # its agent may have that copy; another one is due in its own time
             self.withdrawn.setdefault(key, self.released.pop(key))
+        if key in self._given:
+            self._given.discard(key)
+            self.hold.links[entry.agent].withdrawn.add(entry.round)
 
     def _take_redue(self, entry: Entry) -> None:
         self._redue(entry.agent, entry.moment)
@@ -174,11 +198,13 @@ class BrokerAgain:
             due = {(agent, held.round): self._real(held.due) for held in waiting if held.due <= now}
             self._none_overdue(due, moment)
         self._asked[agent] = moment
+        self._unasked.discard(agent)
         self._drop(agent, self.hold.redue(agent, self._at(moment)))
 
     def _take_released(self, entry: Entry) -> None:
         key = entry.agent, entry.round
-        self._ripe |= self._due_by(entry.moment)
+        self._ripe |= self._due_by(self._due_about(key, entry.moment))
+        self._given.add(key)
         again = self._released_again(key, entry.moment) or self._released_unseen(key, entry)
         if key in self.lost or key in self.revived or again:
             self.dropped.pop(key, None)
@@ -214,7 +240,7 @@ class BrokerAgain:
         if key not in self.withdrawn:
             raise RecordError(f"{_name(key)} was acknowledged and never released")
         self._ripe.pop(key, None)
-        if isinstance(self.hold, WallHold) and key in self.accepted:
+        if isinstance(self.hold, WallHold) and key[1] in self.hold.links[key[0]].withdrawn:
             self.hold.acknowledge(key[0], [key[1]])
 
     def _take_collected(self, entry: Entry) -> None:
@@ -224,7 +250,7 @@ class BrokerAgain:
 
     def _take_dropped(self, entry: Entry) -> None:
         key = entry.agent, entry.round
-        if key not in self.dropped:
+        if key not in self.dropped and key not in self._given_last:
             raise RecordError(f"{_name(key)} is said to be dropped, by the plan it is not")
         if key in self._said_dropped and not self.untold.spans:
             raise RecordError(f"{_name(key)} is said to be dropped twice")
@@ -244,6 +270,7 @@ class BrokerAgain:
         if entry.version == self.hold.plan.version:
             return
         if self._is_over(entry):  # then the journal may not know its plan any more
+            self.unknown.add((entry.agent, entry.round))
             return
         if entry.version not in self._plans or not self.untold.covers(entry.moment):
             raise RecordError(
@@ -273,7 +300,9 @@ class BrokerAgain:
     def _guess(self, agent: int, t: int) -> None:
         """Collect a round that nobody told of; where the plan is not known, what comes with it is a guess."""
         given = self._collect(agent, t)
-        if (agent, t) in self.untold.collections:
+        if agent in self._unasked:
+            self.unseen.add((agent, t))
+        if (agent, t) in self.unseen:
             self._in_doubt += given
 
     def _hold_again(self) -> None:
@@ -298,7 +327,12 @@ class BrokerAgain:
     def _withdraw(self, key: Key, moment: int) -> None:
         if self.accepted.pop(key, None) is None:
             raise RecordError(f"{_name(key)} is said to be withdrawn, it was not there")
+        copies = self.hold.links[key[0]].withdrawn
+        had_copy = key[1] in copies
         self._drop(key[0], self.hold.withdraw(*key, self._at(moment)))
+        if not had_copy:  # what is due here may not have been released: see _take_withdrawn
+            copies.discard(key[1])
+        self._ripe.pop(key, None)
         self.dropped.pop(key, None)
         self._said_dropped.discard(key)
 
@@ -336,6 +370,14 @@ class BrokerAgain:
             for key, when in due.items()
             if key not in self.lost and key not in self.released
         }
+
+    def _due_about(self, key: Key, moment: int) -> int:
+        """Return this moment, or when a feedback is due just after it: the broker adds up other floats."""
+        held = self.hold.links[key[0]].held.get(key[1]) if key in self.accepted else None
+        if held is None or math.isinf(held.due) or isinstance(self.hold, RoundsHold):
+            return moment
+        due = self._real(held.due)
+        return due if moment < due <= moment + SLACK else moment
 
     def _none_left_behind(self) -> None:
         """Refuse that something is still there which was due earlier than what was released."""

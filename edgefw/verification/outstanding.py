@@ -46,6 +46,8 @@ class _Bounds:
         self._broker, self._agent = broker, agent
         self._by_rounds = isinstance(broker.hold, RoundsHold)
         self._dropped = sorted(s for s, _ in drops)
+        # Of what is over by a plan that nobody knows, anything may have been dropped.
+        self._gone = sorted({s for s, _ in drops} | {s for i, s in broker.unknown if i == agent})
         self._answered = sorted(s for s, known in drops if s == known)  # the answer said so
         self._known = sorted(max(drop) for drop in drops)
         released = broker.released | broker.withdrawn  # of which an agent may have had a copy before
@@ -56,7 +58,7 @@ class _Bounds:
         if not self._by_rounds:
             return self._not_released(t), unused
         if self._broker.untold.spans:
-            return unused - bisect_right(self._dropped, t), unused
+            return unused - bisect_right(self._gone, t), unused
         return unused - bisect_right(self._known, t), unused - bisect_right(self._answered, t)
 
     def _not_released(self, t: int) -> int:

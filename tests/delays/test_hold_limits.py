@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from small_holds import DROPS, by_rounds, fault, payload, put, put_in_force, wall
 
-from edgefw.delays.edits import add, reset
+from edgefw.delays.edits import add, enable, reset
 from edgefw.delays.hold import Taken
 from edgefw.delays.limits import Capacity
 from edgefw.errors import WireError
@@ -101,3 +101,32 @@ def test_by_rounds_there_is_room_again_when_a_round_has_been_collected() -> None
         put(hold, 3)
     assert [held.round for held in hold.collect(0, 2).deliveries] == [1]
     put(hold, 3)
+
+
+def test_what_was_delivered_and_then_withdrawn_is_not_dropped_any_more() -> None:
+    hold = wall()
+    for s in (1, 2):
+        put(hold, s)
+    hold.release(0.0)
+    put(hold, 3)
+    for s in (3, 2, 1):
+        hold.withdraw(0, s, 0.5)
+    dropping = fault(type="drop", apply_to="pending")
+    assert put_in_force(hold, add(hold.plan, hold.moment(1.0), None, dropping, "drop"), 1.0) == []
+    for s in (1, 2):  # their agent may have them
+        assert not hold.submit(0, s, payload(0, s), 1.0, 2.0).dropped
+    assert hold.submit(0, 3, payload(0, 3), 1.0, 2.0).dropped
+    assert hold.redue(0, 3.0) == []
+    assert [held.round for held in hold.release(3.0)] == [1, 2]
+
+
+def test_a_copy_may_be_acknowledged_while_nobody_knows_when_the_next_one_is_due() -> None:
+    hold = wall()
+    put(hold, 1)
+    hold.release(0.0)
+    hold.withdraw(0, 1, 0.5)
+    put_in_force(hold, enable(hold.plan, 0, enabled=False), 1.0)
+    put(hold, 1, now=1.0)
+    assert hold.acknowledge(0, [1]) == [1]
+    link = hold.links[0]
+    assert (link.delivered, link.lost, link.dropped(1)) == (1, 0, False)

@@ -133,7 +133,7 @@ class Known:
         for held in released:
             assert held.payload == self.payloads[held.agent, held.round]
             assert held.requested_delay == held.due - held.accepted
-            self.bare.broker._sent(held)
+            self.bare.broker._note_sent([held])
 
     async def _submit(self, agent: int, s: int, payload: bytes) -> None:
         known = self.feedback.get((agent, s))

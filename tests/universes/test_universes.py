@@ -52,6 +52,22 @@ MET = {
     100113: (range(1, 5), "limits", "a torn tail said, by a flipped bit, that a transaction ended in it"),
     105423: ([2, 3, 6, 8], "latency,order", "the world: what a killed broker had delivered is pending again"),
     6620: ([2], "latency,limits,order", "the world: given out before a kill, then accepted anew and dropped"),
+    100604: ([1, 2, 3, 8], "delays,limits", "killed before it told anything, and nothing of it was on disk"),
+    105110: (
+        [2, 3, 7],
+        "delays,latency,limits,order",
+        "the same, and the observer was killed before it could be told",
+    ),
+    201730: ([3, 5, 8], "limits", "verify: had come with the last round before a kill, then was dropped"),
+    210471: ([1, 3, 8, 9], "commits,delays,limits", "verify: dropped by a plan that nobody knows any more"),
+    200024: ([2, 3], "commits,delays,latency,limits", "verify: withdrawn, due while others were released"),
+    201239: ([2, 3, 8], "delays,limits", "given out, could not be kept, and dropped when it came again"),
+    411061: ([1, 3], "delays,limits,order", "acknowledged while its link was disabled: taken for dropped"),
+    411319: ([1, 5, 6, 8], "delays,limits,order", "a log begun anew twice: what was in it seemed to be lost"),
+    601349: ([2, 4, 6], "limits", "verify: killed between a change of the plan and what it did to a link"),
+    601564: ([2], "commits,latency", "the world: calls that ended just now have tasks that have not yet"),
+    700123: ([], "commits,limits,order", "verify: due a nanosecond later than the broker had added it up"),
+    412927: ([1, 4, 5, 6], "delays,limits", "the disk: a crash damaged pages that nobody was writing"),
 }
 
 

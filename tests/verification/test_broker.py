@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import playback
 import pytest
 
@@ -11,8 +13,10 @@ from edgefw.delays.body import read_fault
 from edgefw.delays.entry import Moment
 from edgefw.delays.plan import plan_to_json
 from edgefw.errors import RecordError
+from edgefw.records import PlayRow
 from edgefw.scenario.plan import scenario_plan
 from edgefw.verification.broker import SECOND, BrokerAgain
+from edgefw.verification.outstanding import check_outstanding
 
 SCENARIO = playback.scenario(clock="wall", pace="60ms", delays=[])
 PLAN = plan_to_json(scenario_plan(SCENARIO), lambda moment: int(moment * SECOND))
@@ -193,3 +197,143 @@ def test_a_plan_that_does_not_say_what_it_changed_asks_no_link_before_that_is_to
         Entry(SECOND + 3, Kind.REDUE, 0, version=2),
     ]
     check(account)
+
+
+def test_what_was_due_just_after_others_that_were_released_may_be_withdrawn_unreleased() -> None:
+    check(
+        [
+            *begun(0),
+            accepted(SECOND, 1),
+            accepted(SECOND + 1, 2),
+            released(
+                SECOND + 2, 1, SECOND
+            ),  # at this moment the second is due, and was not when it was looked
+            Entry(SECOND + 3, Kind.WITHDRAWN, 0, 2, version=1),
+            accepted(2 * SECOND, 3),
+            released(2 * SECOND + 5000, 3, 2 * SECOND),
+        ]
+    )
+
+
+DROPPING = playback.scenario(clock="wall", pace="60ms", delays=[{"type": "drop", "at": "2s"}])
+FROM_2_S = plan_to_json(scenario_plan(DROPPING), lambda moment: int(moment * SECOND))
+GIVEN_OUT = [  # before drops begin
+    Entry(0, Kind.BEGUN, version=1),
+    Entry(1, Kind.PLAN, version=1, plan=FROM_2_S),
+    *(accepted(SECOND, 1), released(SECOND + 5000, 1, SECOND)),
+    Entry(SECOND + 6000, Kind.WITHDRAWN, 0, 1, version=1),
+]
+
+
+def test_what_was_given_out_and_could_not_be_kept_is_not_dropped_by_the_same_broker() -> None:
+    account = [
+        *GIVEN_OUT,
+        accepted(3 * SECOND, 1),
+        Entry(3 * SECOND + 1, Kind.WITHDRAWN, 0, 1, version=1),  # once more, and this one was not given out
+        *(accepted(4 * SECOND, 1), released(4 * SECOND + 5000, 1, 4 * SECOND)),
+    ]
+    BrokerAgain(DROPPING, account).run(account)
+
+
+def test_a_broker_that_goes_on_knows_of_no_copy_that_could_not_be_kept() -> None:
+    account = [
+        *GIVEN_OUT,
+        Entry(2 * SECOND, Kind.BEGUN, version=1, due=SECOND),
+        Entry(2 * SECOND + 1, Kind.PLAN, 0, 1, version=1, plan=FROM_2_S, what="the broker begins with it"),
+        Entry(4 * SECOND, Kind.ACCEPTED, 0, 1, version=1, norm=1.0),
+        Entry(4 * SECOND + 1, Kind.DROPPED, 0, 1, version=1),
+    ]
+    BrokerAgain(DROPPING, account).run(account)
+
+
+BY_ROUNDS = playback.scenario(delays=[])
+UNDISTURBED = plan_to_json(scenario_plan(BY_ROUNDS), lambda moment: int(moment * SECOND))
+
+
+def test_what_came_with_the_last_round_before_a_kill_may_be_dropped_by_the_next_broker() -> None:
+    plan = scenario_plan(BY_ROUNDS)
+    drop = read_fault({"type": "drop", "apply_to": "pending"}, plan.rules).fault
+    dropping = edits.add(plan, Moment(5.0, (2, 0, 0, 0)), 0, drop, "drop")
+    changed = plan_to_json(dropping, lambda moment: int(moment * SECOND))
+    account = [
+        Entry(0, Kind.BEGUN, version=1),
+        Entry(1, Kind.PLAN, version=1, plan=UNDISTURBED),
+        *(recalled(SECOND, 1), recalled(2 * SECOND, 2)),
+        Entry(3 * SECOND, Kind.BEGUN, version=1),
+        Entry(3 * SECOND + 1, Kind.PLAN, 0, 2, version=1, plan=UNDISTURBED, what="the broker begins with it"),
+        Entry(4 * SECOND, Kind.ACCEPTED, 0, 3, version=1, due=3, norm=1.0),
+        Entry(5 * SECOND, Kind.PLAN, 0, 3, version=2, plan=changed, what="drop"),
+        Entry(5 * SECOND + 1, Kind.REDUE, 0, version=2),
+        Entry(5 * SECOND + 2, Kind.DROPPED, 0, 2, version=2),  # whether it came with round 2 is not noted
+        Entry(5 * SECOND + 3, Kind.DROPPED, 0, 3, version=2),
+    ]
+    BrokerAgain(BY_ROUNDS, account).run(account)
+    account[-2] = Entry(5 * SECOND + 2, Kind.DROPPED, 0, 1, version=2)  # of that one it is
+    with pytest.raises(RecordError, match="said to be dropped, by the plan it is not"):
+        BrokerAgain(BY_ROUNDS, account).run(account)
+
+
+def test_what_is_over_by_a_plan_that_nobody_knows_any_more_may_have_been_dropped() -> None:
+    def over(moment: int, s: int, version: int) -> Entry:
+        return Entry(moment, Kind.ACCEPTED, 0, s, version=version, norm=1.0)
+
+    account = [
+        Entry(0, Kind.BEGUN, version=1),
+        Entry(1, Kind.PLAN, version=1, plan=UNDISTURBED),
+        *(over(SECOND, 1, 1), over(2 * SECOND, 2, 2)),
+        Entry(3 * SECOND, Kind.BEGUN, version=3),
+        Entry(
+            3 * SECOND + 1, Kind.PLAN, 0, 2, version=3, plan=UNDISTURBED.replace('"version":1', '"version":3')
+        ),
+    ]
+    broker = BrokerAgain(BY_ROUNDS, account)
+    broker.run(account)
+    first = PlayRow(1, 0, 0.0, 0.0, (), 1, None)
+    check_outstanding(broker, [first, PlayRow(2, 0, 0.0, 0.0, (1,), 0, None)])
+    with pytest.raises(RecordError, match="said to be outstanding"):  # of the first the plan is known
+        check_outstanding(broker, [replace(first, outstanding=0)])
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_whether_a_link_was_asked_again_is_not_known_where_only_the_change_was_told(*, asked: bool) -> None:
+    plan = scenario_plan(BY_ROUNDS)
+    slow = read_fault({"type": "rounds", "rounds": 3, "apply_to": "pending"}, plan.rules).fault
+    slowed = edits.add(plan, Moment(2.0, (0, 0, 0, 0)), 0, slow, "slow")
+    changed = plan_to_json(slowed, lambda moment: int(moment * SECOND))
+    account = [
+        Entry(0, Kind.BEGUN, version=1),
+        Entry(1, Kind.PLAN, version=1, plan=UNDISTURBED),
+        Entry(SECOND, Kind.ACCEPTED, 0, 1, version=1, due=1, norm=1.0),
+        Entry(2 * SECOND, Kind.PLAN, 0, 1, version=2, plan=changed, what="slow"),
+        *([Entry(2 * SECOND + 1, Kind.REDUE, 0, version=2)] if asked else []),
+        Entry(3 * SECOND, Kind.BEGUN, version=2),
+        Entry(3 * SECOND + 1, Kind.PLAN, 0, 1, version=2, plan=changed, what="the broker begins with it"),
+        Entry(4 * SECOND, Kind.ACCEPTED, 0, 2, version=2, due=4, norm=1.0),
+        Entry(6 * SECOND, Kind.COLLECTED, 0, 2, version=2),
+        Entry(7 * SECOND, Kind.ACCEPTED, 0, 3, version=2, due=5, norm=1.0),
+        Entry(8 * SECOND, Kind.COLLECTED, 0, 3, version=2),
+    ]
+    broker = BrokerAgain(BY_ROUNDS, account)
+    broker.run(account)
+    assert ((0, 1) in broker.unseen) == (not asked)
+    assert [broker.arrivals[0, t] for t in (1, 3)] == [() if asked else (1,), (1,)]
+
+
+@pytest.mark.parametrize(("before", "believed"), [(0, True), (1, True), (3_000, False)])
+def test_a_broker_may_add_up_to_a_moment_that_is_a_little_before_the_replays(
+    before: int, *, believed: bool
+) -> None:
+    late = playback.scenario(clock="wall", pace="60ms", delays=[{"type": "latency", "latency": "5s"}])
+    first = plan_to_json(scenario_plan(late), lambda moment: int(moment * SECOND))
+    due = 6 * SECOND
+    account = [
+        Entry(0, Kind.BEGUN, version=1),
+        Entry(1, Kind.PLAN, version=1, plan=first),
+        Entry(SECOND, Kind.ACCEPTED, 0, 1, version=1, due=due, norm=1.0),
+        released(due - before, 1, due - min(before, 1)),
+    ]
+    if believed:
+        BrokerAgain(late, account).run(account)
+    else:
+        with pytest.raises(RecordError, match="released though it was not due"):
+            BrokerAgain(late, account).run(account)

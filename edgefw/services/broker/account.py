@@ -2,7 +2,8 @@
 
 Entries have strictly increasing moments, so that their order is theirs wherever they are kept. A broker that
 was killed may not have told its last entries: when it goes on, what its journal knows of acceptances is told
-again, with the moments they had, and a BEGUN says that others may be missing before it.
+again, with the moments they had (or the plan alone, if it knows of none), and a BEGUN says that others may be
+missing before it.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Account:
         self._last = 0
         self._least = -math.inf  # the first moment after it, as the clock has it
         self._round = 0  # the last of which anybody's feedback was accepted
+        self._blank = False  # there was a broker before, of which nothing is known
 
     def now(self) -> float:
         """Return the broker's time, which is later than every moment it has told, if only by a nanosecond.
@@ -49,6 +51,7 @@ class Account:
         """Tell what a journal knows of acceptances, and their plans, before the hold takes them over."""
         if known is None or self._sink is None:
             return
+        self._blank = not known.rows
         version = 0
         for row in sorted(known.rows, key=attrgetter("accepted")):
             if row.version > version and row.version in known.plans:
@@ -64,6 +67,9 @@ class Account:
         """Tell that a broker begins, or goes on, under this plan; `start`: when the run did, if it has."""
         self._wall, self._version = plan.rules.clock == "wall", plan.version
         started = None if start is None or not self._wall else self._timeline.real(start)
+        if self._blank:
+            text = plan_to_json(plan, self._timeline.real)
+            self._tell(Entry(self._moment(now), Kind.PLAN, 0, 0, plan.version, plan=text))
         self._add(Kind.BEGUN, now, due=started)
         self.changed(plan, now, ["the broker begins with it"], BROKER)
 

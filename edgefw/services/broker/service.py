@@ -111,8 +111,9 @@ class Broker(BrokerServiceServicer):
                 self._account.collected(agent, request.round, self._account.now())
             self._journal.note_collected(agent, request.round)
             self._acknowledged(agent, arrived.acknowledged)
+            self._note_sent(arrived.deliveries)  # at once with the round: on disk are both, or neither
             for held in arrived.deliveries:
-                await context.write(pb.CollectResponse(delivery=self._sent(held)))
+                await context.write(pb.CollectResponse(delivery=_delivery(held)))
             if gone := self._gone(agent, request.awaited):
                 await context.write(pb.CollectResponse(dropped=pb.Dropped(rounds=gone)))
 
@@ -142,7 +143,8 @@ class Broker(BrokerServiceServicer):
     async def _send(self, outbox: Outbox, context: Any) -> None:
         while True:
             if isinstance(news := await outbox.take(), Held):
-                await context.write(pb.SubscribeResponse(delivery=self._sent(news)))
+                self._note_sent([news])
+                await context.write(pb.SubscribeResponse(delivery=_delivery(news)))
             else:
                 await context.write(pb.SubscribeResponse(dropped=pb.Dropped(rounds=news)))
 
@@ -165,16 +167,20 @@ class Broker(BrokerServiceServicer):
             self._journal.note_done(agent, rounds)
             self._metrics.delivered.labels(str(agent)).inc(len(rounds))
 
-    def _sent(self, held: Held) -> pb.Delivery:
-        if held.sent:
-            self._metrics.redelivered.labels(str(held.agent)).inc()
-        else:
-            held.sent = True
-            self._journal.note_sent(held.agent, (held.round,))
-        return pb.Delivery(round=held.round, payload=held.payload, requested_delay=held.requested_delay)
+    def _note_sent(self, some: Sequence[Held]) -> None:
+        for held in some:
+            if held.sent:
+                self._metrics.redelivered.labels(str(held.agent)).inc()
+            else:
+                held.sent = True
+                self._journal.note_sent(held.agent, (held.round,))
 
     def _refusing(self, context: Any) -> AbstractAsyncContextManager[Caller]:
         return refusing(context, BROKER, self._gate.refused)
+
+
+def _delivery(held: Held) -> pb.Delivery:
+    return pb.Delivery(round=held.round, payload=held.payload, requested_delay=held.requested_delay)
 
 
 async def _stopped(stop: asyncio.Event) -> None:

@@ -12,6 +12,7 @@ from edgefw.services.broker.account import Account
 from edgefw.services.broker.journal import Restored, Row, State
 from edgefw.services.broker.limits import limits_of
 from edgefw.services.broker.timeline import SECOND, Timeline
+from edgefw.verification.untold import Span, Untold
 
 PLAN = scenario_plan(scenario("wall", {"type": "latency", "latency": "2s"}))
 ZERO = 10**18
@@ -83,3 +84,15 @@ def test_the_plan_of_what_is_pending_is_told_with_it_for_a_killed_broker_may_not
         (70, Kind.ACCEPTED, 3, None),
         (80, Kind.ACCEPTED, 3, None),
     ]
+
+
+def test_a_broker_whose_journal_knows_of_no_acceptance_tells_all_the_same_that_it_is_not_the_first() -> None:
+    account, entries = telling()
+    account.recall(Restored())
+    account.begin(PLAN, 2.0)
+    assert [(entry.kind, entry.what) for entry in entries] == [
+        (Kind.PLAN, None),
+        (Kind.BEGUN, None),
+        (Kind.PLAN, "the broker begins with it"),
+    ]
+    assert Untold(entries).spans == (Span(0, entries[1].moment, 1, 1),)

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import grpc
+from bare_broker import RUN_ID, Bare, Told, World
 from loopback_broker import broker, refusal, run, scenario
+from told_journal import ToldJournal
+
+from edgefw.services.broker.journal import State
+from edgefw.v1 import broker_service_pb2 as pb
 
 
 def test_collecting_gives_each_rounds_arrivals_and_again_when_asked_again() -> None:
@@ -75,3 +80,29 @@ def test_collecting_checks_who_asks_and_for_what() -> None:
                 assert (await refusal(client.collect(1, **fields))).code() == code
 
     run(test())
+
+
+def test_all_that_comes_with_a_round_is_noted_before_any_of_it_is_given_out() -> None:
+    noted: list[State] = []
+    world = World()
+    bare = Bare(world, Told(world))
+    bare.start(scenario("rounds", {"type": "rounds", "trace": [2, 1]}, agents=1, rounds=4))
+
+    class Killed:
+        """Somebody to write to; what is on disk after a message is what the next broker finds."""
+
+        def auth_context(self) -> dict[str, list[bytes]]:
+            return {}
+
+        async def write(self, _message: pb.CollectResponse) -> None:
+            assert isinstance(bare.journal, ToldJournal)
+            bare.journal.commit()
+            noted.extend(row.state for row in bare.journal.crashed().rows)
+
+    for s in (1, 2):
+        request = pb.SubmitRequest(agent=0, round=s, run_id=RUN_ID, payload=b"x", norm=1.0)
+        bare.call(bare.broker._intake.take, request)
+    bare.run(bare.broker.Collect(pb.CollectRequest(agent=0, round=2, run_id=RUN_ID), Killed()))
+    assert noted == [State.SENT] * 4
+    bare.stop(cleanly=True)
+    bare.close()

@@ -265,3 +265,22 @@ async def test_a_header_that_was_being_written_anew_is_no_damage_where_the_datab
         assert await rounds_in(copy) == list(range(1, COMMITS + 1))
         (told,) = caplog.records
         assert "being begun anew" in told.getMessage()
+
+
+@looped
+async def test_what_was_in_a_log_with_a_damaged_header_is_not_taken_for_what_came_after_it(
+    tmp_path: Path,
+) -> None:
+    path = await crashed(tmp_path)
+    spent = crash(path, tmp_path / "spent")
+    log = log_of(spent).read_bytes()
+    assert await rounds_in(spent) == list(range(1, COMMITS + 1))
+    for place in range(12, 16):  # a number of the log's use: the salts are as they were
+        copy = tmp_path / f"header{place}"
+        shutil.copyfile(spent, copy)
+        log_of(copy).write_bytes(log)
+        change(log_of(copy), place, flipped)
+        async with opened(copy) as journal:
+            await journal.keep(record(0, COMMITS + 1))
+            after = crash(copy, tmp_path / f"after{place}")
+        assert await rounds_in(after) == list(range(1, COMMITS + 2))

@@ -21,10 +21,11 @@ leave the rest of a sector empty after every commit.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from random import Random
 
 SECTOR = 512
@@ -32,7 +33,8 @@ TAILS = ("none", "torn", "flipped", "scattered", "whole")
 """What is left of a commit under way: nothing, a beginning, all with a flipped bit, some sectors, all."""
 
 _HEADER = 32  # bytes at the log's start
-_FRAME = 24 + 4096  # bytes: its own header, and a page of the journal
+_PAGE = 4096
+_FRAME = 24 + _PAGE  # bytes: its own header, and a page of the journal
 
 
 class Files(NamedTuple):
@@ -43,13 +45,12 @@ class Files(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """Bytes `first` to `end` of a file go from `old` to `new`; `place` is its place among `Files`."""
+    """A file goes from `old` to `new`, its bytes `written`; `place` is its place among `Files`."""
 
     place: int
     old: bytes
     new: bytes
-    first: int
-    end: int
+    written: Sequence[range]
 
 
 def interrupted(before: Files, after: Files, tail: str, chance: Random) -> Files:
@@ -69,32 +70,42 @@ def _steps(before: Files, after: Files) -> Iterator[_Step]:
     """Yield the writes that lead from one to the other, in SQLite's order, each confirmed before the next."""
     if after.database is not None and after.database != before.database:
         old = before.database or b""
-        yield _Step(0, old, after.database, 0, len(after.database))
+        yield _Step(0, old, after.database, tuple(_pages(old, after.database)))
     log, new = before.log or b"", after.log or b""
     if new and new[:_HEADER] != log[:_HEADER]:
         begun = new[:_HEADER] + log[_HEADER:]
-        yield _Step(1, log, begun, 0, _HEADER)
+        yield _Step(1, log, begun, (range(_HEADER),))
         log = begun
     starts = range(_HEADER, len(new), _FRAME)
     written = [at for at in starts if log[at : at + _FRAME] != new[at : at + _FRAME]]
     if written:
-        yield _Step(1, log, new, written[0], min(written[-1] + _FRAME, len(new)))
+        yield _Step(1, log, new, (range(written[0], min(written[-1] + _FRAME, len(new))),))
+
+
+def _pages(old: bytes, new: bytes) -> Iterator[range]:
+    """Yield where pages of a database are that a checkpoint has written."""
+    for at in range(0, len(new), _PAGE):
+        end = min(at + _PAGE, len(new))
+        if old[at:end] != new[at:end]:
+            yield range(at, end)
 
 
 def _damaged(step: _Step, tail: str, chance: Random) -> bytes:
     """Return a file of which a part is being written."""
-    _, old, new, first, end = step
+    _, old, new, written = step
     if tail == "torn":
-        cut = chance.randrange(first, end)
+        cut = chance.choice([*chain(*written)])
         return new[:cut] + old[cut:]
     if tail == "flipped":
-        at = chance.randrange(first, end)
+        at = chance.choice([*chain(*written)])
         return new[:at] + bytes([new[at] ^ 1 << chance.randrange(8)]) + new[at + 1 :]
     assert tail == "scattered"
     file, size = bytearray(new), len(new)
-    for sector in range(first - first % SECTOR, end, SECTOR):
-        if chance.random() < 0.5:
-            start, stop = max(sector, first), min(sector + SECTOR, end)
-            file[start:stop] = old[start:stop].ljust(stop - start, b"\0")
+    for bytes_ in written:
+        first, end = bytes_.start, bytes_.stop
+        for sector in range(first - first % SECTOR, end, SECTOR):
+            if chance.random() < 0.5:
+                start, stop = max(sector, first), min(sector + SECTOR, end)
+                file[start:stop] = old[start:stop].ljust(stop - start, b"\0")
     assert len(file) == size
     return bytes(file)

@@ -51,16 +51,18 @@ def log_of(path: Path) -> Log:
     if found.readable or not path.exists() or not is_spent(beside(path, "-wal"), path):
         return found
     log.warning("the journal's log was being begun anew; all that was in it is in the database")
-    return Log()
+    return Log(spent=True)
 
 
 def check_log(database: sqlite3.Connection, found: Log) -> str | None:
     """Return what is wrong with the log that was `found` before SQLite recovered it, None if nothing is.
 
-    A torn tail is not wrong, but told.
+    A torn tail is not wrong, but told. A log that is spent goes: SQLite would begin it anew with what the
+    damaged header says, and frames of its last use could seem to be of the next.
     """
+    how = "TRUNCATE" if found.spent else "PASSIVE"
     try:
-        _, recovered, _ = database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        _, recovered, _ = database.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
     except sqlite3.OperationalError as error:
         if not is_full(error):
             raise

@@ -35,6 +35,7 @@ class Log:
     frames: int = 0
     commits: tuple[int, ...] = ()  # those that end a transaction
     readable: bool = True  # false: there is something, and its header is damaged
+    spent: bool = False  # its header is damaged, and all that was in it is in the database
 
     def left_out(self, recovered: int) -> int:
         """Return how many frames SQLite left out when it recovered so many."""
