@@ -140,6 +140,7 @@ class AgentService:
         self._at_once = False  # whether feedback is acknowledged as it comes: no sweep will use it
         self._live = asyncio.Event()  # no sweep is gone through once more: feedback may come
         self._round = 0  # of the last play
+        self._not_needed = asyncio.Event()  # all plays are on record, though this one is behind
 
     async def serve(self, stop: Stop) -> None:
         """Listen, join the network, play all rounds, and end (or stay) when they are over."""
@@ -163,6 +164,7 @@ class AgentService:
             async with asyncio.TaskGroup() as group:
                 helpers = [group.create_task(self._observer.run())]
                 helpers.append(group.create_task(self._memory.until_behind()))
+                helpers.append(group.create_task(self._until_not_needed()))
                 for j, link in self._links.items():
                     if j > spec.agent:
                         dial = keep_dialling(self._me, link, config.peers[j], self._metrics, transport)
@@ -389,6 +391,16 @@ class AgentService:
         self._metrics.cumulative_loss.set(score.cumulative_loss)
         if score.regret is not None:
             self._metrics.regret.set(score.regret)
+        if self._round < score.round == self._config.rounds:
+            self._not_needed.set()
+
+    async def _until_not_needed(self) -> None:
+        """Wait for ever; a CompleteError where all plays are on record, this agent's from an earlier life.
+
+        Going on would be of no use to anybody, and neighbours that have ended would be waited for in vain.
+        """
+        await self._not_needed.wait()
+        raise CompleteError("all plays are on record: this agent is not needed any more")
 
     async def _say_farewell(self) -> None:
         """Stay until the observer has scored the last plays: then no neighbour needs a frame any more."""

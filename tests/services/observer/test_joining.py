@@ -95,7 +95,7 @@ async def joining() -> AsyncIterator[tuple[Run, Joining]]:
     members = Joining(setup, "digest/run", attendance, again=None, keep=_forget)
     metrics = ObserverMetrics(CollectorRegistry())
     expected, calls = Expected("digest/run", N, (1, 1), 1.0), (members.serve, attendance, members.serve)
-    servicer = ReportServicer(expected, lambda _: None, metrics, *calls)
+    servicer = ReportServicer(expected, lambda _: None, lambda _: None, metrics, *calls)
     add = partial(observer_service_pb2_grpc.add_ObserverServiceServicer_to_server, servicer)
     port = await server.start("127.0.0.1:0", add)
     try:
