@@ -62,6 +62,25 @@ FOUND: dict[str, tuple[int, Collection[int], str]] = {
         [2],
         "commits,delays,latency,limits,order",
     ),
+    "a sweep begins before what it began with is on disk": (1089, [3, 102], "commits,limits,order"),
+    "what is on record since the last checkpoint is forgotten": (1005, [101], "delays,limits"),
+    "a checkpoint has no feedback that is on its way to the broker": (1030, [101], "commits,latency"),
+    "a checkpoint has no plays that wait for the observer": (
+        1015,
+        [2, 4, 102],
+        "commits,delays,limits,order",
+    ),
+    "nobody goes back for a neighbour that is behind": (1017, [9, 101], "delays,latency,limits"),
+    "there is a checkpoint after so many rounds, however wide the network is": (
+        1800,
+        [101],
+        "delays,limits",
+    ),
+    "an agent that comes back is not told that the run is complete": (
+        1064,
+        [4, 6, 101],
+        "delays,limits,order",
+    ),
 }
 
 

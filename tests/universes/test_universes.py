@@ -52,6 +52,7 @@ MET = {
     100113: (range(1, 5), "limits", "a torn tail said, by a flipped bit, that a transaction ended in it"),
     105423: ([2, 3, 6, 8], "latency,order", "the world: what a killed broker had delivered is pending again"),
     6620: ([2], "latency,limits,order", "the world: given out before a kill, then accepted anew and dropped"),
+    829: ([3, 4, 5, 9, 10, 101], "limits,order", "verify: all plays on record, agents dead, feedback not"),
 }
 
 
@@ -73,7 +74,7 @@ def test_a_universe_is_a_function_of_its_seed() -> None:
 def test_universes_have_everything_in_them_that_can_happen() -> None:
     drawn = [universe(seed) for seed in SEEDS]
     kinds = {event.kind for each in drawn for event in each.events}
-    assert kinds == {"kill", "plan", "cut", "pause", "full", "clock", "stranger"}
+    assert kinds == {"kill", "crash", "plan", "cut", "pause", "full", "clock", "stranger"}
     assert {each.clock for each in drawn} == {"wall", "rounds"}
     faults = {fault["type"] for each in drawn for fault in each.document["delays"]}
     types = {"latency", "rounds", "blackout", "ramp", "drop", "gilbert_elliott", "adversary"}
