@@ -102,13 +102,13 @@ async def _play(options: AgentOptions, joined: Joined, memory: Memory, stop: Sto
     config = AgentConfig.from_json(joined.configuration)
     shard = unpack_shard(joined.samples, config)
     savable = algorithm(config.spec.algorithm).savable
-    await memory.begin(joined.run_id, config.checkpoint_every, savable=savable)
+    await unless(stop, memory.begin(joined.run_id, config.checkpoint_every, savable=savable))
     while True:
         try:
             return await AgentService(config, shard, options, memory).serve(stop)
         except GoBackError as back:
             log.warning("%s", back)
-        await memory.go_back()
+        await unless(stop, memory.go_back())
 
 
 class AgentService:
@@ -129,6 +129,7 @@ class AgentService:
         self._metrics = AgentMetrics(self._registry, spec.agent)
         me = Identity(spec.agent, config.run_id, spec.exchanges, spec.shape)
         self._memory.saved = self._metrics.checkpoint_duration.observe
+        self._memory.degraded = self._metrics.checkpoints_degraded.set
         reach = Reach(self._memory.round, self._memory.back * spec.exchanges, self._memory.behind)
         self._links = {j: PeerLink(me, j, self._metrics, reach) for j in self._core.neighbours}
         self._neighbours = Neighbours(spec.agent, self._links, config.peer_timeout, self._metrics)
