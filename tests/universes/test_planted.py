@@ -36,7 +36,7 @@ FOUND: dict[str, tuple[int, Collection[int], str]] = {
     "only every other batch is committed at once": (1002, [1, 3], "delays,latency,limits"),
     "a full disk is taken for a commit": (1012, [2], "delays,latency,limits,order"),
     "a torn tail is taken for damage": (1004, [3, 4], "latency,limits,order"),
-    "a log that is begun anew is taken for damage": (1063, [1, 2, 4, 5, 7], "delays,limits"),
+    "a log that is begun anew is taken for damage": (1233, [1, 2], "latency,limits,order"),
     "what could not be kept stays in memory": (1012, [2], "delays,latency,limits,order"),
     "accepted feedback is counted twice": (1000, [], "commits,delays,latency,limits,order"),
     "every stream of submissions leaves a task behind": (1000, [], "commits,delays,latency,limits,order"),
@@ -71,11 +71,6 @@ FOUND: dict[str, tuple[int, Collection[int], str]] = {
         "commits,delays,limits,order",
     ),
     "nobody goes back for a neighbour that is behind": (1017, [9, 101], "delays,latency,limits"),
-    "there is a checkpoint after so many rounds, however wide the network is": (
-        1800,
-        [101],
-        "delays,limits",
-    ),
     "an agent that comes back is not told that the run is complete": (
         1064,
         [4, 6, 101],

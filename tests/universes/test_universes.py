@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
 import pytest
 from universes.__main__ import told
-from universes.draw import universe
+from universes.draw import Event, Universe, universe
 from universes.running import run, run_seed
 from universes.shrink import shrink
+
+from edgefw.services.observer import briefing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SEEDS = range(200)
 AT_ONCE = 10
@@ -61,6 +69,49 @@ def test_what_was_wrong_in_a_new_universe_is_right_now(seed: int) -> None:
     events, without, was = MET[seed]
     outcome = run_seed(seed, events, [part for part in without.split(",") if part])
     assert not outcome.failed, f"{was}: {told(outcome)}"
+
+
+def far_apart() -> Universe:
+    """Return a universe in which agents are two rounds apart, for one of them is paused, and die together."""
+    everyone = ("agent-0", "agent-1", "agent-2")
+    killed = {"who": everyone, "tail": "none", "lost": True, "down": (0.02,) * 3}
+    return Universe(
+        0,
+        {
+            "name": "wide",
+            "clock": "rounds",
+            "pace": "asap",
+            "network": {"agents": 3, "topology": "line"},
+            "data": {"source": "synthetic", "samples": 24, "features": 2, "classes": 2},
+            "problem": {"batch": 1},
+            "algorithm": {"horizon": 7, "sub_iterations": 1},
+            "delays": [],
+            "checkpoints": {"every": 1},
+        },
+        latency="short",
+        commits="prompt",
+        reopened=False,
+        events=(
+            Event(1, "pause", 7, 0.0, 0, {"who": "agent-0", "seconds": 2.0}),
+            Event(2, "crash", 7, 1.0, 0, killed),
+        ),
+    )
+
+
+def test_agents_that_are_as_far_apart_as_can_be_and_die_together_come_back() -> None:
+    outcome = run(far_apart())
+    assert not outcome.failed, told(outcome)
+
+
+@contextmanager
+def as_often_however_wide() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(briefing, "checkpoint_every", lambda setup: setup.scenario.checkpoints.every)
+        yield
+
+
+def test_they_would_not_if_checkpoints_were_as_often_as_is_asked_for() -> None:
+    assert run(far_apart(), as_often_however_wide).violations == ("nobody has come to an end after 400 s",)
 
 
 def test_a_universe_is_a_function_of_its_seed() -> None:

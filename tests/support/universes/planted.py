@@ -33,7 +33,6 @@ from edgefw.services.broker.release import Outbox, Releaser
 from edgefw.services.broker.service import Broker
 from edgefw.services.broker.timeline import timeline_now
 from edgefw.services.clock import completed
-from edgefw.services.observer import briefing
 from edgefw.services.observer.ledger import Ledger
 from edgefw.services.observer.streams import ReportServicer
 from edgefw.transport.account_client import AccountClient
@@ -374,11 +373,6 @@ def _reports_not_kept(patch: pytest.MonkeyPatch) -> None:
 @_bug("nobody goes back for a neighbour that is behind")
 def _nobody_goes_back(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Memory, "behind", lambda _memory, _t: None)
-
-
-@_bug("there is a checkpoint after so many rounds, however wide the network is")
-def _too_wide(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(briefing, "checkpoint_every", lambda setup: setup.scenario.checkpoints.every)
 
 
 @_bug("an agent that comes back is not told that the run is complete")
