@@ -22,7 +22,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--agents", type=positive, default=8, metavar="N", help="for agents 0 to N-1 (8)")
     parser.add_argument(
-        "--days", type=positive, default=365, metavar="D", help="how long they are good (365)"
+        "--days",
+        type=positive,
+        default=365,
+        metavar="D",
+        help="how long they are good (365); the authority, ten years",
     )
     parser.add_argument(
         "--owner", type=int, metavar="UID", help="whose files they are to be (default: of who makes them)"

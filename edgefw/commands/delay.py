@@ -92,7 +92,8 @@ def _add(actions: Any, name: str, act: Act | None, text: str) -> argparse.Argume
     parser.add_argument(
         "--token",
         metavar="TOKEN",
-        help=f"of the endpoint, if it asks (default: {ADMIN_TOKEN}, or in the file {ADMIN_TOKEN_FILE})",
+        help=f"of the endpoint, if it asks (default: {ADMIN_TOKEN}, or in the file {ADMIN_TOKEN_FILE}, where "
+        "nobody else on this machine sees it)",
     )
     parser.set_defaults(call=_call, act=act)
     return parser

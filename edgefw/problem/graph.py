@@ -56,6 +56,23 @@ class Graph:
         """The number of neighbours of every agent."""
         return tuple(len(each) for each in self._adjacency)
 
+    @cached_property
+    def diameter(self) -> int:
+        """The largest number of edges between two agents.
+
+        >>> Graph(4, ((0, 1), (1, 2), (2, 3))).diameter
+        3
+        """
+        return max(self._farthest(i) for i in range(self.n))
+
+    def _farthest(self, i: int) -> int:
+        """Return how many edges away from agent i the farthest one is that can be reached."""
+        seen, frontier, edges = {i}, {i}, 0
+        while frontier := {j for k in frontier for j in self._adjacency[k]} - seen:
+            seen |= frontier
+            edges += 1
+        return edges
+
     def unreachable(self) -> tuple[int, ...]:
         """Return the agents that no path joins to agent 0, sorted."""
         seen, frontier = {0}, [0]

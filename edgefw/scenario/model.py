@@ -59,8 +59,9 @@ class Checkpoints(Strict):
         default=5,
         ge=1,
         le=1000,
-        description="How many rounds lie between two checkpoints of an agent. Each agent holds the frames of "
-        "twice as many rounds in memory, for a neighbour that comes back.",
+        description="How many rounds lie between two checkpoints of an agent; more of them where the network "
+        "has more edges from one end to the other than exchanges in so many rounds. Each agent holds the "
+        "frames of twice as many rounds in memory, for a neighbour that comes back.",
         examples=[2],
     )
 

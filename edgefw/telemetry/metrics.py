@@ -149,6 +149,10 @@ class AgentMetrics:
         self.checkpoint_duration = make.histogram(
             "checkpoint_duration_seconds", "Writing a checkpoint, until it is on disk.", _FSYNC_BUCKETS
         )
+        self.checkpoints_degraded = make.gauge(
+            "checkpoints_degraded",
+            "1 while the disk (full, or read-only) does not take checkpoints, and the agent waits; else 0.",
+        )
         self._wait = make.histogram(
             "exchange_wait_seconds", "Waiting for a neighbour's frame.", _WAIT_BUCKETS, "peer"
         )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 AUTHORITY_KEY = "ca-key.pem"
+LIFE = 3650  # days of an authority: its certificates come and go, and are believed as long as it is there
 _SKEW = timedelta(hours=1)  # that the clocks of two machines may be apart
 _PRIVATE, _PUBLIC = 0o600, 0o644
 
@@ -44,7 +45,7 @@ def make_certificates(folder: Path, names: Sequence[str], days: int, owner: int 
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        signer = _authority(folder, days)
+        signer = _authority(folder)
         missing = [name for name in names if not _is_good(folder / name, name, signer)]
         for name in missing:
             _issue(folder / name, name, signer, days, owner)
@@ -53,7 +54,7 @@ def make_certificates(folder: Path, names: Sequence[str], days: int, owner: int 
     return missing
 
 
-def _authority(folder: Path, days: int) -> Signer:
+def _authority(folder: Path) -> Signer:
     """Return the authority of a folder, a new one if there is none."""
     certificate, key = _loaded(folder / AUTHORITY, folder / AUTHORITY_KEY)
     if certificate is not None and key is not None:
@@ -69,7 +70,7 @@ def _authority(folder: Path, days: int) -> Signer:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "edgefw")])
     usage = _usage(signs=True)
     signed = (
-        _begun(name, name, own.public_key(), days)
+        _begun(name, name, own.public_key(), LIFE)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(usage, critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(own.public_key()), critical=False)
@@ -105,8 +106,11 @@ def _issue(folder: Path, name: str, signer: Signer, days: int, owner: int | None
 
 def _is_good(folder: Path, name: str, signer: Signer) -> bool:
     """Whether a folder has what its service needs, of this authority, for a while."""
-    certificate, key = _loaded(folder / CERTIFICATE, folder / KEY)
-    authority, _ = _loaded(folder / AUTHORITY, folder / KEY)
+    try:
+        certificate, key = _loaded(folder / CERTIFICATE, folder / KEY)
+        authority, _ = _loaded(folder / AUTHORITY, folder / KEY)
+    except InputError:  # damaged
+        return False
     if certificate is None or key is None or authority != signer.certificate:
         return False
     try:
@@ -178,6 +182,7 @@ def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 def _write(path: Path, content: bytes, mode: int, owner: int | None = None) -> None:
     """Put a file there whole, or not at all; nobody else can read a key for a moment."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)  # of one that was killed: in a container all have the same number
     with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
         file.write(content)
         if owner is not None:

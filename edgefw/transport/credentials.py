@@ -122,6 +122,7 @@ def make_token(path: Path) -> None:
     try:
         if path.exists():
             return
+        draft.unlink(missing_ok=True)  # of one that was killed: in a container all have the same number
         with open(draft, "x", encoding="ascii", opener=_private) as file:
             file.write(f"{new_token()}\n")
             file.flush()

@@ -250,10 +250,12 @@ class PeerStream:
 
         `stream` is a client's call or a server's context.
         """
-        reading = race(self._read_all(stream), self._end())
-        await converse(reading, self._write_all(stream), hang_up=self.end)
+        await converse(self._read(stream), self._write_all(stream), hang_up=self.end)
         if self._replaced:
             raise WireError("replaced", f"agent {self._link.peer} has opened another stream")
+
+    async def _read(self, stream: Any) -> None:
+        await race(self._read_all(stream), self._end())
 
     async def _end(self) -> None:
         await self._over.wait()

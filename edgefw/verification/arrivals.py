@@ -63,14 +63,23 @@ def check_arrivals(recorded: Recorded) -> tuple[str, ...]:
 
 
 def _known_rounds(broker: BrokerAgain, recorded: Recorded) -> int:
-    """Return up to which recorded round the account knows of every feedback."""
+    """Return up to which recorded round the account knows of every feedback.
+
+    By the wall clock an agent submits some rounds at a time. If it dies when all plays are on record, nobody
+    submits again which of them could not be kept.
+    """
+    at_a_time = UNANSWERED if recorded.setup.scenario.clock == "wall" else 1
     last = dict.fromkeys(range(recorded.setup.n), 0)
     for agent, s in broker.accepted:
         last[agent] = max(last[agent], s)
     for agent, highest in last.items():
         for s in range(1, highest + 1):
-            if (agent, s) not in broker.accepted:
+            if (agent, s) in broker.accepted:
+                continue
+            if s <= highest - at_a_time:
                 raise RecordError(f"round {s}, agent {agent}: the broker's account has no feedback of it")
+            last[agent] = s - 1
+            break
     known = min(len(recorded.rounds), *last.values())
     for rows in recorded.rounds[known : known + _open_at_the_end(recorded)]:
         if not all((row.agent, s) in broker.released for row in rows for s in row.arrivals):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from edgefw.cli import main
 from edgefw.errors import InputError
+from edgefw.transport import authority
 from edgefw.transport.authority import make_certificates
 from edgefw.transport.credentials import read_tls, services
 
@@ -57,16 +59,37 @@ def test_what_is_about_to_expire_is_made_anew(tmp_path: Path) -> None:
     assert make_certificates(tmp_path, ["broker", "observer"], days=30) == ["observer"]
 
 
-def test_what_cannot_be_gone_on_with_is_one_line(tmp_path: Path) -> None:
+def test_an_authority_outlives_its_certificates(tmp_path: Path) -> None:
+    make_certificates(tmp_path, ["broker"], days=1)
+    assert make_certificates(tmp_path, ["broker"], days=1) == ["broker"]
+
+
+def test_what_one_left_that_was_killed_as_it_wrote_is_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / "broker").mkdir()
+    (tmp_path / "broker" / f".key.pem.{os.getpid()}").write_text("ha")
+    make_certificates(tmp_path, ["broker"], days=30)
+    read_tls(tmp_path / "broker")
+
+
+@pytest.mark.parametrize("file", ["ca.pem", "cert.pem", "key.pem"])
+def test_what_is_damaged_of_a_service_is_made_anew(tmp_path: Path, file: str) -> None:
+    make_certificates(tmp_path, services(1), days=30)
+    (tmp_path / "broker" / file).write_text("nothing")
+    assert make_certificates(tmp_path, services(1), days=30) == ["broker"]
+    read_tls(tmp_path / "broker")
+
+
+def test_what_cannot_be_gone_on_with_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_certificates(tmp_path / "a", [], days=30)
     (tmp_path / "a" / "ca-key.pem").unlink()
     with pytest.raises(InputError, match=r"has one of ca.pem and ca-key.pem, and both are needed"):
         make_certificates(tmp_path / "a", services(1), days=30)
-    make_certificates(tmp_path / "b", [], days=1)
+    monkeypatch.setattr(authority, "LIFE", 1)
+    make_certificates(tmp_path / "b", [], days=30)
     with pytest.raises(InputError, match=r"the authority in .* has expired: begin with an empty folder"):
         make_certificates(tmp_path / "b", services(1), days=30)
-    make_certificates(tmp_path / "c", services(1), days=30)
-    (tmp_path / "c" / "broker" / "cert.pem").write_text("nothing")
+    make_certificates(tmp_path / "c", [], days=30)
+    (tmp_path / "c" / "ca.pem").write_text("nothing")
     with pytest.raises(InputError, match="is damaged: remove both"):
         make_certificates(tmp_path / "c", services(1), days=30)
     (tmp_path / "d").write_text("a file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from typing import TYPE_CHECKING
 
@@ -86,3 +87,9 @@ def test_what_is_no_token_is_one_line_that_does_not_tell_it(
 def test_a_token_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot write a token to .*: No such file"):
         from_environment({TOKEN_FILE: str(tmp_path / "no" / "token")}, make=True)
+
+
+def test_what_one_left_that_was_killed_as_it_wrote_a_token_is_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / f"token.{os.getpid()}").write_text("ha")
+    assert from_environment({TOKEN_FILE: str(tmp_path / "token")}, make=True).token
+    assert [path.name for path in tmp_path.iterdir()] == ["token"]

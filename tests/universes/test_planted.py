@@ -36,7 +36,7 @@ FOUND: dict[str, tuple[int, Collection[int], str]] = {
     "only every other batch is committed at once": (1002, [1, 3], "delays,latency,limits"),
     "a full disk is taken for a commit": (1012, [2], "delays,latency,limits,order"),
     "a torn tail is taken for damage": (1004, [3, 4], "latency,limits,order"),
-    "a log that is begun anew is taken for damage": (1063, [1, 2, 4, 5, 7], "delays,limits"),
+    "a log that is begun anew is taken for damage": (1233, [1, 2], "latency,limits,order"),
     "what could not be kept stays in memory": (1012, [2], "delays,latency,limits,order"),
     "accepted feedback is counted twice": (1000, [], "commits,delays,latency,limits,order"),
     "every stream of submissions leaves a task behind": (1000, [], "commits,delays,latency,limits,order"),
@@ -61,6 +61,20 @@ FOUND: dict[str, tuple[int, Collection[int], str]] = {
         1001,
         [2],
         "commits,delays,latency,limits,order",
+    ),
+    "a sweep begins before what it began with is on disk": (1089, [3, 102], "commits,limits,order"),
+    "what is on record since the last checkpoint is forgotten": (1005, [101], "delays,limits"),
+    "a checkpoint has no feedback that is on its way to the broker": (1030, [101], "commits,latency"),
+    "a checkpoint has no plays that wait for the observer": (
+        1015,
+        [2, 4, 102],
+        "commits,delays,limits,order",
+    ),
+    "nobody goes back for a neighbour that is behind": (1017, [9, 101], "delays,latency,limits"),
+    "an agent that comes back is not told that the run is complete": (
+        1064,
+        [4, 6, 101],
+        "delays,limits,order",
     ),
 }
 

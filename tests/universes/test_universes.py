@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
 import pytest
 from universes.__main__ import told
-from universes.draw import universe
+from universes.draw import Event, Universe, universe
 from universes.running import run, run_seed
 from universes.shrink import shrink
+
+from edgefw.services.observer import briefing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SEEDS = range(200)
 AT_ONCE = 10
@@ -68,6 +76,7 @@ MET = {
     601564: ([2], "commits,latency", "the world: calls that ended just now have tasks that have not yet"),
     700123: ([], "commits,limits,order", "verify: due a nanosecond later than the broker had added it up"),
     412927: ([1, 4, 5, 6], "delays,limits", "the disk: a crash damaged pages that nobody was writing"),
+    829: ([3, 4, 5, 9, 10, 101], "limits,order", "verify: all plays on record, agents dead, feedback not"),
 }
 
 
@@ -76,6 +85,49 @@ def test_what_was_wrong_in_a_new_universe_is_right_now(seed: int) -> None:
     events, without, was = MET[seed]
     outcome = run_seed(seed, events, [part for part in without.split(",") if part])
     assert not outcome.failed, f"{was}: {told(outcome)}"
+
+
+def far_apart() -> Universe:
+    """Return a universe in which agents are two rounds apart, for one of them is paused, and die together."""
+    everyone = ("agent-0", "agent-1", "agent-2")
+    killed = {"who": everyone, "tail": "none", "lost": True, "down": (0.02,) * 3}
+    return Universe(
+        0,
+        {
+            "name": "wide",
+            "clock": "rounds",
+            "pace": "asap",
+            "network": {"agents": 3, "topology": "line"},
+            "data": {"source": "synthetic", "samples": 24, "features": 2, "classes": 2},
+            "problem": {"batch": 1},
+            "algorithm": {"horizon": 7, "sub_iterations": 1},
+            "delays": [],
+            "checkpoints": {"every": 1},
+        },
+        latency="short",
+        commits="prompt",
+        reopened=False,
+        events=(
+            Event(1, "pause", 7, 0.0, 0, {"who": "agent-0", "seconds": 2.0}),
+            Event(2, "crash", 7, 1.0, 0, killed),
+        ),
+    )
+
+
+def test_agents_that_are_as_far_apart_as_can_be_and_die_together_come_back() -> None:
+    outcome = run(far_apart())
+    assert not outcome.failed, told(outcome)
+
+
+@contextmanager
+def as_often_however_wide() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(briefing, "checkpoint_every", lambda setup: setup.scenario.checkpoints.every)
+        yield
+
+
+def test_they_would_not_if_checkpoints_were_as_often_as_is_asked_for() -> None:
+    assert run(far_apart(), as_often_however_wide).violations == ("nobody has come to an end after 400 s",)
 
 
 def test_a_universe_is_a_function_of_its_seed() -> None:
@@ -89,7 +141,7 @@ def test_a_universe_is_a_function_of_its_seed() -> None:
 def test_universes_have_everything_in_them_that_can_happen() -> None:
     drawn = [universe(seed) for seed in SEEDS]
     kinds = {event.kind for each in drawn for event in each.events}
-    assert kinds == {"kill", "plan", "cut", "pause", "full", "clock", "stranger"}
+    assert kinds == {"kill", "crash", "plan", "cut", "pause", "full", "clock", "stranger"}
     assert {each.clock for each in drawn} == {"wall", "rounds"}
     faults = {fault["type"] for each in drawn for fault in each.document["delays"]}
     types = {"latency", "rounds", "blackout", "ramp", "drop", "gilbert_elliott", "adversary"}

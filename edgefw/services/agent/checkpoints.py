@@ -88,12 +88,11 @@ class CheckpointFolder:
                 if round_ < oldest and (others or name == _CHECKPOINT):  # of one, there is the beginning, too
                     self._place(name, round_).unlink()
 
-    def go_back(self) -> None:
-        """Let go of the last checkpoint, to begin with the one before it."""
+    def go_back(self, t: int) -> None:
+        """Let go of the checkpoint after round t, to begin with the one before it."""
         self.close()
-        if rounds := self._rounds(_CHECKPOINT):
-            self._place(_CHECKPOINT, rounds[0]).unlink()
-            _sync_folder(self.folder)
+        self._place(_CHECKPOINT, t).unlink(missing_ok=True)
+        _sync_folder(self.folder)
 
     def close(self) -> None:
         """Let go of the file that is written to."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from edgefw.errors import EdgefwError
@@ -43,11 +44,12 @@ class Memory:
         self._behind: asyncio.Future[None] | None = None  # fails where it has to go back
         self._saving: asyncio.Task[None] | None = None
         self.saved: Callable[[float], None] = lambda _seconds: None  # is told what a checkpoint took
+        self.degraded: Callable[[bool], None] = lambda _refused: None  # is told whether the disk refuses
 
     async def recall(self) -> str | None:
         """Look what is there; return the run that can be gone on with, None if there is none."""
         await self._saved()
-        self._found = await self._do(lambda files: files.find())
+        self._found = await self._insist(lambda files: files.find())
         return None if self._found is None else self._found.run_id
 
     async def begin(self, run_id: str, every: int, *, savable: bool) -> None:
@@ -60,7 +62,7 @@ class Memory:
             return
         self._found = None
         if self._every:
-            await self._do(lambda files: files.begin(run_id, every))
+            await self._insist(lambda files: files.begin(run_id, every))
             self._found = Found(run_id)
         elif self._files is not None:
             log.warning("this algorithm has no save and load: an agent of it that dies ends the run")
@@ -68,7 +70,8 @@ class Memory:
     async def go_back(self) -> None:
         """Begin with the older checkpoint."""
         await self._saved()
-        await self._do(lambda files: files.go_back())
+        begun = self.round
+        await self._insist(lambda files: files.go_back(begun))
         if await self.recall() is None:
             raise EdgefwError("there is no older checkpoint to go back to: start the run again")
 
@@ -125,6 +128,8 @@ class Memory:
 
     def keep(self, t: int, words: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Keep the agent as it is after round t. It is written while others are waited for."""
+        if self._found is not None:
+            self._found = replace(self._found, older=None)  # this one takes its place
         checkpoint = seal(words, arrays)
         self._saving = asyncio.create_task(self._keep(t, checkpoint), name="checkpoint")
 
@@ -147,19 +152,23 @@ class Memory:
         if saving is not None:
             await saving
 
-    async def _insist(self, work: Callable[[CheckpointFolder], None]) -> None:
-        """Write until the disk takes it: without that, the agent would not come back as it was."""
+    async def _insist(self, work: Callable[[CheckpointFolder], Any]) -> Any:
+        """Return what some work comes to, once the disk takes it: else no agent comes back as it was."""
         pauses, said = Backoff(), ""
         while True:
             try:
-                await self._do(work)
+                result = await self._do(work)
             except OSError as error:
                 if str(error) != said:
                     log.error("cannot keep checkpoints, and wait until I can: %s", error)  # noqa: TRY400 - one line
                 said = str(error)
+                self.degraded(True)
                 await pauses.pause()
             else:
-                return
+                if said:
+                    log.info("the disk takes checkpoints again")
+                    self.degraded(False)
+                return result
 
     async def _do(self, work: Callable[[CheckpointFolder], Any]) -> Any:
         if self._files is None or self._worker is None:

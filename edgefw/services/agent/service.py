@@ -102,13 +102,13 @@ async def _play(options: AgentOptions, joined: Joined, memory: Memory, stop: Sto
     config = AgentConfig.from_json(joined.configuration)
     shard = unpack_shard(joined.samples, config)
     savable = algorithm(config.spec.algorithm).savable
-    await memory.begin(joined.run_id, config.checkpoint_every, savable=savable)
+    await unless(stop, memory.begin(joined.run_id, config.checkpoint_every, savable=savable))
     while True:
         try:
             return await AgentService(config, shard, options, memory).serve(stop)
         except GoBackError as back:
             log.warning("%s", back)
-        await memory.go_back()
+        await unless(stop, memory.go_back())
 
 
 class AgentService:
@@ -129,6 +129,7 @@ class AgentService:
         self._metrics = AgentMetrics(self._registry, spec.agent)
         me = Identity(spec.agent, config.run_id, spec.exchanges, spec.shape)
         self._memory.saved = self._metrics.checkpoint_duration.observe
+        self._memory.degraded = self._metrics.checkpoints_degraded.set
         reach = Reach(self._memory.round, self._memory.back * spec.exchanges, self._memory.behind)
         self._links = {j: PeerLink(me, j, self._metrics, reach) for j in self._core.neighbours}
         self._neighbours = Neighbours(spec.agent, self._links, config.peer_timeout, self._metrics)
@@ -140,6 +141,7 @@ class AgentService:
         self._at_once = False  # whether feedback is acknowledged as it comes: no sweep will use it
         self._live = asyncio.Event()  # no sweep is gone through once more: feedback may come
         self._round = 0  # of the last play
+        self._not_needed = asyncio.Event()  # all plays are on record, though this one is behind
 
     async def serve(self, stop: Stop) -> None:
         """Listen, join the network, play all rounds, and end (or stay) when they are over."""
@@ -163,6 +165,7 @@ class AgentService:
             async with asyncio.TaskGroup() as group:
                 helpers = [group.create_task(self._observer.run())]
                 helpers.append(group.create_task(self._memory.until_behind()))
+                helpers.append(group.create_task(self._until_not_needed()))
                 for j, link in self._links.items():
                     if j > spec.agent:
                         dial = keep_dialling(self._me, link, config.peers[j], self._metrics, transport)
@@ -389,6 +392,16 @@ class AgentService:
         self._metrics.cumulative_loss.set(score.cumulative_loss)
         if score.regret is not None:
             self._metrics.regret.set(score.regret)
+        if self._round < score.round == self._config.rounds:
+            self._not_needed.set()
+
+    async def _until_not_needed(self) -> None:
+        """Wait for ever; a CompleteError where all plays are on record, this agent's from an earlier life.
+
+        Going on would be of no use to anybody, and neighbours that have ended would be waited for in vain.
+        """
+        await self._not_needed.wait()
+        raise CompleteError("all plays are on record: this agent is not needed any more")
 
     async def _say_farewell(self) -> None:
         """Stay until the observer has scored the last plays: then no neighbour needs a frame any more."""

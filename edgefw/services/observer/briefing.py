@@ -48,8 +48,21 @@ def agent_config(setup: Setup, i: int, run_id: str, peers: Mapping[int, str], br
         broker=broker,
         loss_params=loss_params(scenario, setup.dataset),
         compute=scenario.devices.compute_of(i),
-        checkpoint_every=scenario.checkpoints.every,
+        checkpoint_every=checkpoint_every(setup),
     )
+
+
+def checkpoint_every(setup: Setup) -> int:
+    """Return the rounds between two checkpoints: what the scenario says, more where the network is wide.
+
+    Neighbours are one exchange apart at most, so any two agents are by no more than the edges between them.
+    Those exchanges have to fit between two checkpoints: else agents that die together have kept no two that
+    are of the same round, and wait for each other for ever.
+    """
+    every, exchanges = setup.scenario.checkpoints.every, setup.agent_spec(0).exchanges
+    if setup.n <= every * exchanges:  # a shortcut: no network is as wide as it has agents
+        return every
+    return max(every, -(-setup.graph.diameter // exchanges))
 
 
 def pace_seconds(scenario: Scenario) -> float:

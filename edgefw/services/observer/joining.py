@@ -50,6 +50,7 @@ class Joining:
         self._scenario = dump(setup.scenario).encode()  # once: a broker asks every second
         self._addresses: dict[Who, str] = {}
         self._requests: dict[Who, pb.JoinRequest] = {}
+        self._kept = True  # whether the members are written down as they are
         self._news = asyncio.Condition()
         self.played: set[Who] = set()  # agents of whom a play was reported
         self.complete = False  # whether all plays are on record
@@ -118,10 +119,11 @@ class Joining:
         async with self._news:
             if self._addresses.get(who) != request.address:
                 log.info("%s joins at %s", name(who), request.address)
-            news = self._requests.get(who) != request
+            self._kept = self._kept and self._requests.get(who) == request
             self._note(who, request)
-            if news:
+            if not self._kept:  # also where whoever came before has gone while it was written
                 await self._keep(json.dumps([MessageToDict(each) for each in self._requests.values()]))
+                self._kept = True
             self._news.notify_all()
 
     def _note(self, who: Who, request: pb.JoinRequest) -> None:
@@ -134,6 +136,7 @@ class Joining:
     def _leave(self, who: int, request: pb.JoinRequest) -> None:
         if self._requests[who] is request:  # else it has come again meanwhile
             del self._addresses[who], self._requests[who]
+            self._kept = False
 
     def _complete(self) -> bool:
         return all(who in self._addresses for who in self._attendance.everyone)

@@ -127,6 +127,7 @@ class Observer:
         self._streams = ReportServicer(
             Expected(run_id, setup.n, setup.feasible.shape, largest_play(setup)),
             self._take,
+            self._last_score,
             self._metrics,
             self._joining.serve,
             attendance,
@@ -248,6 +249,11 @@ class Observer:
             self._first = self._first or self._latest
             self._news.set()
         return self._board.score(report.agent, report.round) if report.round <= self._board.rounds else None
+
+    def _last_score(self, agent: int) -> Score | None:
+        """Return an agent's score of the last round, if that is recorded: nothing more is asked of it."""
+        rounds = self._setup.rounds
+        return self._board.score(agent, rounds) if self._board.rounds == rounds else None
 
     async def _record_all(self) -> None:
         """Record complete rounds until there are no more, or the run is to stop."""

@@ -48,20 +48,22 @@ class Expected:
 class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
     """Takes the reports of the agents of a run.
 
-    `take` is handed every report and returns the score if it is known already; others come by `answer`. An
-    agent counts as there for as long as its stream stands.
+    `take` is handed every report and returns the score if it is known already; others come by `answer`. Who
+    comes when the run is complete is told so at once, by the score of the last round (`last`). An agent
+    counts as there for as long as its stream stands.
     """
 
     def __init__(
         self,
         expected: Expected,
         take: Callable[[Reported], Score | None],
+        last: Callable[[int], Score | None],
         metrics: ObserverMetrics,
         join: Callable[[Any, Any], Awaitable[None]],
         attendance: Attendance,
         account: Callable[[Any, Any], Awaitable[None]],
     ) -> None:
-        self._expected, self._take, self._metrics = expected, take, metrics
+        self._expected, self._take, self._last, self._metrics = expected, take, last, metrics
         self._join, self._attendance, self._account = join, attendance, account
         self._streams: dict[int, _ReportStream] = {}  # by agent
 
@@ -121,6 +123,8 @@ class ReportServicer(observer_service_pb2_grpc.ObserverServiceServicer):
         self._streams[stream.agent] = stream
         stream.ends.callback(self._forget, stream)
         stream.ends.enter_context(self._attendance.call(stream.agent))
+        if score := self._last(stream.agent):
+            stream.put(score)
         async for request in requests:
             report = self._decode(stream.agent, request)
             stream.owed.add(report.round)

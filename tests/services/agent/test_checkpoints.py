@@ -63,7 +63,7 @@ def test_two_checkpoints_and_what_comes_after_them_are_all_that_is_kept(tmp_path
 
 def test_going_back_begins_with_the_older_one_and_what_follows_is_kept_anew(tmp_path: Path) -> None:
     files = played(tmp_path, 20)
-    files.go_back()
+    files.go_back(18)
     there = found(tmp_path)
     assert (there.round, list(there.records), there.older) == (15, [16, 17, 18, 19, 20], None)
     files.keep(18, seal({"after": 18}, {}))

@@ -39,6 +39,28 @@ def told(setup: Setup, i: int) -> AgentConfig:
     return AgentConfig.from_json(agent_config(setup, i, "digest/run", peers, "broker:1").to_json())
 
 
+@pytest.mark.parametrize(
+    ("topology", "agents", "exchanges", "every", "expected"),
+    [
+        ("line", 8, 1, 1, 7),  # the ends may be seven exchanges apart: as many rounds
+        ("line", 8, 3, 2, 3),
+        ("line", 8, 4, 2, 2),
+        ("cycle", 8, 1, 5, 5),
+        ("star", 8, 1, 1, 2),
+        ("line", 1, 1, 1, 1),
+    ],
+)
+def test_between_two_checkpoints_no_agent_can_be_a_whole_one_ahead_of_another(
+    topology: str, agents: int, exchanges: int, every: int, expected: int
+) -> None:
+    setup = setup_of(
+        network={"agents": agents, "topology": topology},
+        algorithm={"horizon": 20, "sub_iterations": exchanges},
+        checkpoints={"every": every},
+    )
+    assert {told(setup, i).checkpoint_every for i in range(agents)} == {expected}
+
+
 @settings(deadline=None, max_examples=20)
 @given(
     kind=st.sampled_from(["iid", "dirichlet", "by_class"]),

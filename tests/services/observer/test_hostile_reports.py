@@ -110,6 +110,7 @@ class Desk:
         self.servicer = ReportServicer(
             Expected("run", setup.n, setup.feasible.shape, largest_play(setup)),
             self.take,
+            lambda _: None,
             self.metrics,
             lambda *_: asyncio.sleep(0),
             Attendance(setup.n, lambda: 0.0),

@@ -31,7 +31,7 @@ from edgefw.transport.server import RpcServer
 from edgefw.v1 import observer_service_pb2_grpc
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
     from edgefw.services.config import Place
@@ -88,14 +88,16 @@ async def _forget(_members: str) -> None:
 
 
 @asynccontextmanager
-async def joining() -> AsyncIterator[tuple[Run, Joining]]:
+async def joining(
+    keep: Callable[[str], Awaitable[None]] = _forget,
+) -> AsyncIterator[tuple[Run, Joining]]:
     """Let processes join without an observer around."""
     setup, server = resolve(playback.scenario(**SCENARIO)), RpcServer()
     attendance = Attendance(N, asyncio.get_running_loop().time)
-    members = Joining(setup, "digest/run", attendance, again=None, keep=_forget)
+    members = Joining(setup, "digest/run", attendance, again=None, keep=keep)
     metrics = ObserverMetrics(CollectorRegistry())
     expected, calls = Expected("digest/run", N, (1, 1), 1.0), (members.serve, attendance, members.serve)
-    servicer = ReportServicer(expected, lambda _: None, metrics, *calls)
+    servicer = ReportServicer(expected, lambda _: None, lambda _: None, metrics, *calls)
     add = partial(observer_service_pb2_grpc.add_ObserverServiceServicer_to_server, servicer)
     port = await server.start("127.0.0.1:0", add)
     try:
@@ -119,6 +121,29 @@ async def observing_anew(tmp_path: Path) -> AsyncIterator[Run]:
             stop.set()
             async with asyncio.timeout(DEADLINE):
                 await serving
+
+
+def test_who_went_away_while_it_was_written_down_is_written_down_when_it_comes_again() -> None:
+    async def test() -> None:
+        kept: list[str] = []
+        stuck = asyncio.Event()
+
+        async def keep(members: str) -> None:
+            if not stuck.is_set():
+                stuck.set()
+                await asyncio.Event().wait()
+            kept.append(members)
+
+        async with joining(keep) as (run, _):
+            gone = asyncio.create_task(run.join())
+            await asyncio.wait_for(stuck.wait(), DEADLINE)
+            gone.cancel()
+            await asyncio.wait({gone})
+            await run.join()
+            await run.join()
+            assert ["broker:1" in members for members in kept] == [True]
+
+    asyncio.run(test())
 
 
 def test_agents_are_told_what_they_need_when_all_have_come() -> None:

@@ -43,7 +43,8 @@ class Desk:
         metrics = ObserverMetrics(self.registry)
         self.attendance = Attendance(2, lambda: self.now)
         expected, calls = Expected(RUN_ID, 2, SHAPE, LARGEST), (self.join, self.attendance, self.join)
-        self.servicer = ReportServicer(expected, self.take, metrics, *calls)
+        self.last: Score | None = None
+        self.servicer = ReportServicer(expected, self.take, lambda _: self.last, metrics, *calls)
         self.taken: list[Reported] = []
         self.calls = 0
 
@@ -102,6 +103,16 @@ def test_a_report_is_taken_with_all_that_it_says() -> None:
     assert (taken.agent, taken.round, taken.local_loss, taken.arrivals) == (1, 2, 0.25, (1,))
     assert (taken.outstanding, taken.messages, taken.wire_bytes) == (2, 14, 200)
     assert taken.point.tolist() == np.full(SHAPE, 2.0).tolist()
+
+
+def test_who_comes_when_the_run_is_complete_is_told_so_before_it_reports() -> None:
+    async def run() -> None:
+        async with desk() as (one, channel):
+            one.last = Score(5, 1.5, 2.5, None, None)
+            reporter = await playback.Reporter(channel, 1, RUN_ID).open()
+            assert [each.round for each in await reporter.answers(1)] == [5]
+
+    asyncio.run(run())
 
 
 def test_a_stream_that_does_not_say_whose_it_is_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

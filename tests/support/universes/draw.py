@@ -18,6 +18,7 @@ PARTS = ("order", "latency", "commits", "delays", "limits")
 """What can be taken out of a universe, beside its events, to find a simpler one that fails as well."""
 
 _MOST_EVENTS = 8
+_CRASHES = 101  # the number of the first: those of other kinds have smaller ones
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,16 @@ class Universe:
         chance = self.chance("record")
         return lambda: (chance.choice((0, 1, 5, 50)) / 1e3, chance.choice((0, 0, 1, 30)) / 1e3)
 
+    def memory_pauses(self) -> Callable[[], tuple[float, float]] | None:
+        """Return what draws the seconds that an agent's write waits, and those until that is known.
+
+        None where no agent is killed, and none writes anything.
+        """
+        if not any(event.kind == "crash" for event in self.events):
+            return None
+        chance = self.chance("memory")
+        return lambda: (chance.choice((0, 0, 1, 5, 50)) / 1e3, chance.choice((0, 0, 1, 30)) / 1e3)
+
     def order(self) -> Random | None:
         """Return what decides which of several ready tasks goes first; None: asyncio's order."""
         return None if "order" in self.without else self.chance("order")
@@ -128,7 +139,9 @@ def universe(seed: int) -> Universe:
         "delays": delays,
     }
     events = _events(chance, clock, agents, rounds)
-    if clock == "wall" and chance.random() < 0.3 and all(map(_is_short, (*delays, *_posted(events)))):
+    short = all(map(_is_short, (*delays, *_posted(events))))
+    crashes = tuple(_crashes(seed, document)) if short else ()
+    if clock == "wall" and chance.random() < 0.3 and short:
         document["limits"] = {"link": chance.randint(2, 4), "all": chance.randint(4, 8)}
     return Universe(
         seed,
@@ -136,7 +149,7 @@ def universe(seed: int) -> Universe:
         latency=chance.choice(("none", "short", "short", "long")),
         commits=chance.choice(("prompt", "slow", "slow", "stuck")),
         reopened=chance.random() < 0.25,
-        events=(*events, *_observer_kills(seed, agents * rounds, len(events))),
+        events=(*events, *_observer_kills(seed, agents * rounds, len(events)), *crashes),
     )
 
 
@@ -147,6 +160,36 @@ def _observer_kills(seed: int, submissions: int, before: int) -> Iterator[Event]
         after, wait = chance.randrange(submissions + 1), chance.choice((0, 0, 0.003, 0.05, 0.4))
         what = {**_kill(chance, "observer"), "reboot": False, "tail": "none"}
         yield Event(before + number + 1, "kill", after, wait, chance.randrange(60), what)
+
+
+def _crashes(seed: int, document: dict[str, Any]) -> Iterator[Event]:
+    """Yield what happens to agents, alone or together, and with others. It is drawn apart, likewise."""
+    chance = Random(f"{seed}/agents")
+    agents = int(document["network"]["agents"])
+    submissions = agents * int(document["algorithm"]["horizon"])
+    count = chance.choice((0, 0, 0, 1, 1, 4))
+    if count:
+        document["checkpoints"] = {"every": chance.choice((1, 1, 2, 3, 5))}
+    for number in range(count):
+        who = _together(chance, agents)
+        what = {
+            "who": who,
+            "tail": chance.choice(TAILS),
+            "lost": chance.random() < 0.5,
+            "down": tuple(chance.choice((0.001, 0.02, 0.3, 2)) for _ in who),
+        }
+        after, wait = chance.randrange(submissions + 1), chance.choice((0, 0, 0.003, 0.05, 0.4))
+        yield Event(_CRASHES + number, "crash", after, wait, chance.randrange(200), what)
+
+
+def _together(chance: Random, agents: int) -> tuple[str, ...]:
+    """Return who dies at the same moment: an agent first."""
+    names = [f"agent-{i}" for i in range(agents)]
+    chance.shuffle(names)
+    kind = chance.choice(("one", "some", "all", "everything", "broker", "observer"))
+    few = names[: {"one": 1, "some": chance.randint(1, agents)}.get(kind, agents)]
+    others = {"everything": KILLABLE, "broker": KILLABLE[:1], "observer": KILLABLE[1:]}
+    return (*few, *others.get(kind, ()))
 
 
 def _events(chance: Random, clock: str, agents: int, rounds: int) -> tuple[Event, ...]:

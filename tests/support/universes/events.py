@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from universes.world import World
 
 SECOND = 10**9
+_HEARD = 0.01  # seconds after which those that are left have heard that calls broke
 ANSWERS = {None, 200, 201, 204, 400, 404, 409, 507}  # what a plan change may be answered with
 
 
@@ -54,7 +55,7 @@ class Happenings:
 
     def stepped(self, life: Life | None) -> None:
         """Take note of a step."""
-        if life is None or life.name not in KILLABLE:
+        if life is None or not (life.name in KILLABLE or life.name.startswith("agent")):
             return
         self._steps[life.name] += 1
         for armed in self._armed:
@@ -90,6 +91,14 @@ class Happenings:
             if reboot:
                 self._world.real_time.reboot()
             self._later(down, self._world.start_broker)
+
+    def _crash(self, who: Sequence[str], *, tail: str, lost: bool, down: Sequence[float]) -> None:
+        self._world.heard = self._world.loop.time() + _HEARD
+        for name, seconds in zip(who, down, strict=True):
+            if not name.startswith("agent"):
+                self._kill(name, tail=tail, lost=lost, down=seconds, reboot=False)
+            elif self._world.kill_agent(agent := int(name.rpartition("-")[2]), tail, lost=lost):
+                self._later(seconds, self._world.start_agent, agent)
 
     def _plan(self, verb: str, path: str, body: Any, seconds: float | None = None) -> None:
         self._world.aside(self._change(verb, path, body, seconds))
@@ -159,4 +168,6 @@ def stranger() -> Life:
 
 def _whose(event: Event) -> str:
     """Return whose steps an event waits for."""
+    if event.kind == "crash":
+        return str(event.what["who"][0])
     return str(event.what["who"]) if event.kind == "kill" else "broker"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from edgefw.services.machine import Helper, Make, Worker
     from edgefw.virtual.loop import VirtualLoop
     from universes.disk import Disk
+    from universes.memory import MemoryWorker
     from universes.record import RecordWorker
 
 
@@ -43,10 +44,13 @@ class UniverseMachine(InlineMachine):
 
     disk: Disk | None = None
     recorder: RecordWorker | None = None
+    memory: MemoryWorker | None = None
 
     def worker(self, name: str) -> Worker:
         if self.disk is not None and name == "journal":
             return self.disk.worker()
+        if self.memory is not None and name == "checkpoints":
+            return self.memory
         return self.recorder if self.recorder is not None and name == "recorder" else super().worker(name)
 
     async def helper(self, command: Sequence[str], make: Make, longest: int) -> Helper:

@@ -8,13 +8,18 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from edgefw.delays.hold import Hold, RoundsHold, Taken, WallHold
 from edgefw.records import RunDatabase
+from edgefw.services.agent import service
+from edgefw.services.agent.checkpoints import CheckpointFolder
 from edgefw.services.agent.inbox import Inbox
+from edgefw.services.agent.memory import Memory
+from edgefw.services.agent.snapshot import opened
 from edgefw.services.broker import process, restore
 from edgefw.services.broker.control import Control
 from edgefw.services.broker.intake import Intake
@@ -29,6 +34,7 @@ from edgefw.services.broker.service import Broker
 from edgefw.services.broker.timeline import timeline_now
 from edgefw.services.clock import completed
 from edgefw.services.observer.ledger import Ledger
+from edgefw.services.observer.streams import ReportServicer
 from edgefw.transport.account_client import AccountClient
 from edgefw.transport.observer_client import ObserverClient
 from edgefw.transport.peer_link import PeerLink
@@ -339,3 +345,41 @@ def _reports_not_again(patch: pytest.MonkeyPatch) -> None:
         await right(client, *values)
 
     _around(patch, ObserverClient, "_converse", converse)
+
+
+@_bug("a sweep begins before what it began with is on disk")
+def _not_on_record(patch: pytest.MonkeyPatch) -> None:
+    async def keep(right: Any, memory: Memory, *values: Any) -> None:
+        memory._left = asyncio.create_task(right(memory, *values))  # type: ignore[attr-defined]
+
+    _around(patch, Memory, "keep_arrivals", keep)
+
+
+@_bug("what is on record since the last checkpoint is forgotten")
+def _record_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(CheckpointFolder, "_records", lambda _files, _t: {})
+
+
+@_bug("a checkpoint has no feedback that is on its way to the broker")
+def _submissions_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(service, "opened", lambda sealed: replace(opened(sealed), submissions={}))
+
+
+@_bug("a checkpoint has no plays that wait for the observer")
+def _reports_not_kept(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(service, "opened", lambda sealed: replace(opened(sealed), reports={}))
+
+
+@_bug("nobody goes back for a neighbour that is behind")
+def _nobody_goes_back(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Memory, "behind", lambda _memory, _t: None)
+
+
+@_bug("an agent that comes back is not told that the run is complete")
+def _not_told(patch: pytest.MonkeyPatch) -> None:
+    def servicer(right: Any, one: ReportServicer, *values: Any) -> None:
+        right(one, *values)
+        one._last = lambda _agent: None
+
+    _around(patch, ReportServicer, "__init__", servicer)
+    patch.setattr(service.AgentService, "_until_not_needed", lambda _agent: asyncio.Event().wait())

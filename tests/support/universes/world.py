@@ -13,6 +13,7 @@ from edgefw.errors import JournalFullError
 from edgefw.local.folder import prepare
 from edgefw.scenario.load import validate
 from edgefw.scenario.setup import resolve
+from edgefw.services.agent import service as agent
 from edgefw.services.observer import service as observer
 from edgefw.virtual.logs import SERVICE
 from edgefw.virtual.loop import START, StandstillError
@@ -25,6 +26,7 @@ from universes.events import Happenings, stranger
 from universes.life import Life
 from universes.loop import EndlessError, UniverseLoop
 from universes.machine import RealTime, UniverseMachine
+from universes.memory import MemoryWorker
 from universes.network import UniverseNetwork
 from universes.record import RecordWorker, leave_behind, missing
 from universes.wire import Wire
@@ -46,11 +48,12 @@ class ViolationError(Exception):
 
 @dataclass
 class Started:
-    """A life of the broker, or of the observer."""
+    """A life of a service."""
 
     life: Life
     task: asyncio.Task[None]
     stop: asyncio.Event
+    memory: MemoryWorker | None = None
 
 
 class World:
@@ -80,6 +83,10 @@ class World:
         self.lives: list[Life] = []
         self.started: Started | None = None
         self.observed: Started | None = None
+        self.agents: dict[int, Started | None] = {}
+        self.heard = 0.0  # when everybody has heard of all that was killed
+        self._memories = universe.memory_pauses()
+        self._root = folder
         self.checks = Checks(self)
         self._aside: set[asyncio.Task[None]] = set()
         self._buried = False  # whether nothing begins any more
@@ -156,6 +163,40 @@ class World:
             )
             self.observed = Started(*self._start("observer", observer.serve(config, stop)), stop)
 
+    def kill_agent(self, i: int, tail: str, *, lost: bool) -> bool:
+        """Kill an agent, if it lives; return whether it did."""
+        if (started := self.agents[i]) is None or started.task.done():
+            return False
+        started.life.dead = True
+        self.agents[i] = None
+        self.network.sever(started.life, lost=lost)
+        if started.memory is not None:
+            started.memory.crash(tail, self.universe.chance(f"{i}/{started.life.steps}"))
+        self.say(f"agent {i} is killed")
+        return True
+
+    def start_agent(self, i: int) -> None:
+        """Start an agent, from what is on its disk."""
+        if self._buried or self.agents.get(i) is not None:
+            return
+        if self._memories is None:
+            self.agents[i] = Started(*self._start(f"agent-{i}", self.together.agent(i)), self.together.stop)
+            return
+        folder, place = self._root / f"agent-{i}", self.places.agents[i]
+        memory = MemoryWorker(folder, self._memories)
+        options = agent.AgentOptions(
+            i,
+            self.places.observer.address,
+            place,
+            place.address,
+            transport=self.network,
+            machine=replace(self.machine, memory=memory),
+            checkpoints=folder,
+        )
+        life, task = self._start(f"agent-{i}", agent.serve(options, self.together.stop))
+        self.agents[i] = Started(life, task, self.together.stop, memory)
+        self._wakes.set()
+
     # -- a run --
 
     def run(self) -> None:
@@ -178,9 +219,10 @@ class World:
         happenings = Happenings(self, self.universe.events, self.checks.now)
         self.start_observer()
         self.start_broker()
-        agents = [self._start(f"agent-{i}", self.together.agent(i))[1] for i in range(self.universe.agents)]
+        for i in range(self.universe.agents):
+            self.start_agent(i)
         happenings.begin()
-        while not all(agent.done() for agent in agents) and not self.violations:
+        while not self._played() and not self.violations:
             self._wakes.clear()
             await self._wakes.wait()
         happenings.end()
@@ -190,6 +232,10 @@ class World:
         if not self.violations:
             await self._end()
             self.checks.at_the_end()
+
+    def _played(self) -> bool:
+        """Whether all agents have come to their end."""
+        return all(started is not None and started.task.done() for started in self.agents.values())
 
     async def stop_broker(self) -> None:
         """Tell the broker to end, and wait until it has."""

@@ -52,6 +52,14 @@ def test_with_another_token_there_is_no_cookie(given: str) -> None:
     assert "set-cookie" not in answer.headers
 
 
+@pytest.mark.parametrize("other", ["a=b", 'prefs={"dark":true}', "=", "x", '"'])
+def test_a_login_holds_whatever_cookies_others_on_the_host_have_set(other: str) -> None:
+    good = cookie_of(log_in(TOKEN))
+    assert get("/links", Cookie=f"{other}; {good}").status_code == 200
+    assert get("/links", Cookie=f"{good}; {other}").status_code == 200
+    assert get("/links", Cookie=other).status_code == 401
+
+
 def test_a_cookie_of_anything_else_is_worth_nothing() -> None:
     good = cookie_of(log_in(TOKEN))
     name, _, proof = good.partition("=")
