@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,15 +98,34 @@ def _runs_in(folder: Path) -> list[Run]:
 
 
 def _with_algorithms(scenarios: Sequence[Scenario], algorithms: Sequence[str]) -> list[Scenario]:
-    return [load(scenario, {"algorithm.name": name}) for scenario in scenarios for name in algorithms]
+    return [_with_algorithm(scenario, name) for scenario in scenarios for name in algorithms]
+
+
+def _with_algorithm(scenario: Scenario, name: str) -> Scenario:
+    """Return a scenario with another algorithm: its parameters are those of the one that it names itself."""
+    if name == scenario.algorithm.name:
+        return scenario
+    return load(scenario, {"algorithm.name": name, "algorithm.params": {}})
 
 
 def _grouped(runs: Sequence[Run]) -> list[list[Run]]:
-    """Return the runs together that differ in their seed alone."""
-    groups: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    """Return the runs together that differ in their seed alone.
+
+    Runs of the same scenario and seed are held against each other: delays may have been changed in one of
+    them while it went on.
+    """
+    groups: dict[tuple[str, str, int], list[Run]] = defaultdict(list)
+    met: Counter[tuple[str, str]] = Counter()
     for run in runs:
-        groups[load(run.scenario, {"seed": 0}).digest, run.summary.mode].append(run)
+        mode, digest = run.summary.mode, run.scenario.digest
+        groups[_alike(run), mode, met[digest, mode]].append(run)
+        met[digest, mode] += 1
     return list(groups.values())
+
+
+def _alike(run: Run) -> str:
+    """Return what is the same for runs that differ in their seed alone."""
+    return load(run.scenario, {"seed": 0}).digest
 
 
 def _result(run: Run) -> Result:
