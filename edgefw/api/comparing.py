@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from edgefw.api.run import Run, load_run
 from edgefw.errors import InputError
-from edgefw.records import SCENARIO
+from edgefw.records import seeds_in
 from edgefw.reports import document
 from edgefw.reports.comparison import Arm, Comparison, Result
 from edgefw.reports.contest import Contest, check, play, tuned
@@ -89,12 +89,7 @@ def _sorted(sources: Sequence[Source | Run]) -> tuple[list[Run], list[Scenario]]
 
 def _runs_in(folder: Path) -> list[Run]:
     """Return the run in a folder, or the runs of several seeds."""
-    if (folder / SCENARIO).exists():
-        return [load_run(folder)]
-    found = sorted(path.parent for path in folder.glob(f"seed-*/{SCENARIO}"))
-    if not found:
-        raise InputError(f"{folder} holds no run, and no seed-... with one: give the folder of a run")
-    return [load_run(path) for path in found]
+    return [load_run(path) for path in seeds_in(folder) or [folder]]
 
 
 def _with_algorithms(scenarios: Sequence[Scenario], algorithms: Sequence[str]) -> list[Scenario]:

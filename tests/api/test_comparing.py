@@ -201,7 +201,7 @@ def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFix
         (["--algorithms", "de2mfw,dofw"], "set network.agents=1"),
         (["--algorithms", "de2mfw,nothing"], "nothing"),
         (["default", "nowhere"], "unknown scenario 'nowhere'"),
-        (["default", "."], "holds no run, and no seed-... with one"),
+        (["default", "."], "holds no run: give the folder of a run"),
     ],
 )
 def test_a_wrong_command_is_refused_in_one_line(
