@@ -19,7 +19,7 @@ from rich.progress import (
 from rich.table import Column, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 LONG_WORD = 12  # characters: of longer ones, the rest may go to the next line
 BARE: Mapping[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "pad_edge": False, "padding": 0}
@@ -54,6 +54,12 @@ def status(title: str) -> Iterator[Callable[[str], None]]:
         return
     with err.status(title) as line:
         yield lambda detail: line.update(f"{title} {detail}")
+
+
+def warn(texts: Iterable[str]) -> None:
+    """Say on standard error what somebody may not have meant."""
+    for text in texts:
+        err.print(f"warning: {text}")
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
