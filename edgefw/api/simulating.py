@@ -99,7 +99,9 @@ def _simulate(
     with terminal.progress_bar(_title(scenarios[0]), rounds) as progress:
         for position, outcome in runner.as_they_end([scenarios[place] for place in left], progress, jobs):
             place = left[position]
-            runs[place] = _finish(folders[place], outcome, resolve(outcome.scenario), regret=regret)
+            doing = "best fixed point of" if regret else "writing"
+            with progress.saying(f"{doing} seed {outcome.scenario.seed}"):
+                runs[place] = _finish(folders[place], outcome, resolve(outcome.scenario), regret=regret)
     return [runs[place] for place in range(len(scenarios))]
 
 
