@@ -170,6 +170,11 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 def _imported(who: str, place: str) -> type[Any]:
     """Return the class at a place; `who` is what to call it in an error."""
     module_name, _, name = place.partition(":")
+    if module_name == "__main__":
+        raise InputError(
+            f"{who}: no other process finds a class of the script itself, and no later run does: "
+            f"put it in a file of its own, and say file:{name}"
+        )
     try:
         module = import_module(module_name)
     except ModuleNotFoundError as error:

@@ -19,7 +19,7 @@ from rich.progress import (
 from rich.table import Column, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 LONG_WORD = 12  # characters: of longer ones, the rest may go to the next line
 BARE: Mapping[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "pad_edge": False, "padding": 0}
@@ -30,8 +30,26 @@ out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 err = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
+class Bar:
+    """A bar that is shown while something goes on."""
+
+    def __init__(self, bar: Progress, title: str, total: int) -> None:
+        self._bar, self._title, self._task = bar, title, bar.add_task(title, total=total)
+
+    def __call__(self, done: int) -> None:
+        """Show how much is done."""
+        self._bar.update(self._task, completed=done)
+
+    @contextmanager
+    def saying(self, title: str) -> Iterator[None]:
+        """Show another title while the block runs, in which nothing is counted."""
+        self._bar.update(self._task, description=title, refresh=True)
+        yield
+        self._bar.update(self._task, description=self._title)
+
+
 @contextmanager
-def progress_bar(title: str, total: int, unit: str = "rounds") -> Iterator[Callable[[int], None]]:
+def progress_bar(title: str, total: int, unit: str = "rounds") -> Iterator[Bar]:
     """Show a bar on standard error while the block runs; yields what to call with how much is done."""
     columns = (
         SpinnerColumn(),
@@ -42,8 +60,7 @@ def progress_bar(title: str, total: int, unit: str = "rounds") -> Iterator[Calla
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda done: bar.update(task, completed=done)
+        yield Bar(bar, title, total)
 
 
 @contextmanager
@@ -54,6 +71,12 @@ def status(title: str) -> Iterator[Callable[[str], None]]:
         return
     with err.status(title) as line:
         yield lambda detail: line.update(f"{title} {detail}")
+
+
+def warn(texts: Iterable[str]) -> None:
+    """Say on standard error what somebody may not have meant."""
+    for text in texts:
+        err.print(f"warning: {text}")
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -57,6 +57,13 @@ def registry() -> Registry[str]:
     return Registry("thing", GROUP, {"chair": "a chair", "table": "a table"}, adopt)
 
 
+def test_a_class_of_the_script_itself_is_refused_for_nobody_else_finds_it() -> None:
+    with pytest.raises(
+        InputError, match=r"thing '__main__:Mine': no other process finds a class of the script"
+    ):
+        registry()["__main__:Mine"]
+
+
 @pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize("name", ["stranger.things:Thing", "thing"])
 def test_a_class_is_found_by_its_place_or_its_entry_point(name: str) -> None:

@@ -130,6 +130,15 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, name: str) -> N
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
+def test_where_the_runs_of_several_seeds_are_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"holds no run: give the folder of a run, such as runs/default-"):
+        RunFolder(tmp_path).require()
+    for seed in (10, 9):
+        RunFolder.create(tmp_path / f"seed-{seed}", "").require()
+    with pytest.raises(InputError, match=r"holds the runs of 2 seeds: give the folder of one, .*/seed-9$"):
+        RunFolder(tmp_path).require()
+
+
 def test_a_folder_that_went_away_is_said_in_one_line(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run", "")
     shutil.rmtree(folder.path)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
+from rich.console import Console
 
 from edgefw import terminal
 
@@ -35,3 +38,13 @@ def test_a_long_path_is_folded_and_whole(
     assert max(map(len, said.splitlines())) <= 60
     parts = [line.split("│")[2].strip() for line in said.splitlines() if line.startswith("│")]
     assert "".join(parts) == path
+
+
+def test_a_bar_says_what_is_done_while_nothing_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.StringIO()
+    monkeypatch.setattr(terminal, "err", Console(file=written, width=80, force_terminal=True))
+    with terminal.progress_bar("simulating", 10) as progress:
+        progress(4)
+        with progress.saying("best fixed point of seed 7"):
+            assert "best fixed point of seed 7" in written.getvalue()
+    assert written.getvalue().rindex("simulating") > written.getvalue().rindex("best fixed point")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgefw.api.run import Run, load_run
 from edgefw.errors import InputError
-from edgefw.records import SCENARIO
+from edgefw.records import seeds_in
 from edgefw.reports import document
 from edgefw.reports.comparison import Arm, Comparison, Result
 from edgefw.reports.contest import Contest, check, play, tuned
@@ -89,24 +89,38 @@ def _sorted(sources: Sequence[Source | Run]) -> tuple[list[Run], list[Scenario]]
 
 def _runs_in(folder: Path) -> list[Run]:
     """Return the run in a folder, or the runs of several seeds."""
-    if (folder / SCENARIO).exists():
-        return [load_run(folder)]
-    found = sorted(path.parent for path in folder.glob(f"seed-*/{SCENARIO}"))
-    if not found:
-        raise InputError(f"{folder} holds no run, and no seed-... with one: give the folder of a run")
-    return [load_run(path) for path in found]
+    return [load_run(path) for path in seeds_in(folder) or [folder]]
 
 
 def _with_algorithms(scenarios: Sequence[Scenario], algorithms: Sequence[str]) -> list[Scenario]:
-    return [load(scenario, {"algorithm.name": name}) for scenario in scenarios for name in algorithms]
+    return [_with_algorithm(scenario, name) for scenario in scenarios for name in algorithms]
+
+
+def _with_algorithm(scenario: Scenario, name: str) -> Scenario:
+    """Return a scenario with another algorithm: its parameters are those of the one that it names itself."""
+    if name == scenario.algorithm.name:
+        return scenario
+    return load(scenario, {"algorithm.name": name, "algorithm.params": {}})
 
 
 def _grouped(runs: Sequence[Run]) -> list[list[Run]]:
-    """Return the runs together that differ in their seed alone."""
-    groups: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    """Return the runs together that differ in their seed alone.
+
+    Runs of the same scenario and seed are held against each other: delays may have been changed in one of
+    them while it went on.
+    """
+    groups: dict[tuple[str, str, int], list[Run]] = defaultdict(list)
+    met: Counter[tuple[str, str]] = Counter()
     for run in runs:
-        groups[load(run.scenario, {"seed": 0}).digest, run.summary.mode].append(run)
+        mode, digest = run.summary.mode, run.scenario.digest
+        groups[_alike(run), mode, met[digest, mode]].append(run)
+        met[digest, mode] += 1
     return list(groups.values())
+
+
+def _alike(run: Run) -> str:
+    """Return what is the same for runs that differ in their seed alone."""
+    return load(run.scenario, {"seed": 0}).digest
 
 
 def _result(run: Run) -> Result:

@@ -16,7 +16,7 @@ from edgefw.experiments import runner
 from edgefw.history import gather
 from edgefw.records import RunFolder, environment, unused
 from edgefw.scenario.load import Source, dump, load
-from edgefw.scenario.plan import check_simulable
+from edgefw.scenario.plan import check_simulable, never_met
 from edgefw.scenario.setup import Setup, resolve
 from edgefw.services.emulable import pin
 
@@ -74,6 +74,7 @@ def simulate_all(
     check_simulable(first)
     with terminal.status("preparing the run"):
         setup = pin(resolve(first))  # what is wrong with it is said now, once, and before a folder is made
+    terminal.warn(never_met(first))
     scenarios = [load(setup.scenario, {"seed": first.seed + i}) for i in range(many)]
     if seeds is None:
         with _folder(setup.scenario, out) if writes else nullcontext() as folder:
@@ -98,7 +99,9 @@ def _simulate(
     with terminal.progress_bar(_title(scenarios[0]), rounds) as progress:
         for position, outcome in runner.as_they_end([scenarios[place] for place in left], progress, jobs):
             place = left[position]
-            runs[place] = _finish(folders[place], outcome, resolve(outcome.scenario), regret=regret)
+            doing = "best fixed point of" if regret else "writing"
+            with progress.saying(f"{doing} seed {outcome.scenario.seed}"):
+                runs[place] = _finish(folders[place], outcome, resolve(outcome.scenario), regret=regret)
     return [runs[place] for place in range(len(scenarios))]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -136,15 +137,25 @@ class AlgorithmRecord:
     def make(self, parts: Parts, params: Mapping[str, Any]) -> Agent:
         """Put an agent together."""
         made = self.kind(parts, **params)
-        return made if self.distributed else Alone(made, parts)
+        if not self.distributed:
+            return Alone(made, parts)
+        for attribute in Agent.__annotations__:
+            if not hasattr(made, attribute):
+                raise InputError(
+                    f"algorithm {self.name!r}: an agent has no attribute {attribute}: set it in __init__"
+                )
+        agent: Agent = made
+        return agent
 
 
 def record_of(name: str, kind: type[Any]) -> AlgorithmRecord:
     """Return the record of an algorithm, given its class: what it does not say is 1, and None."""
+    distributed = _is_distributed(name, kind)
+    _check_made_of_parts(name, kind)
     return AlgorithmRecord(
         name=name,
         kind=kind,
-        distributed=_is_distributed(name, kind),
+        distributed=distributed,
         frames=_count(name, kind, "exchanges"),
         arrays=getattr(kind, "arrays", 1),
         points=_count(name, kind, "queries"),
@@ -152,6 +163,15 @@ def record_of(name: str, kind: type[Any]) -> AlgorithmRecord:
         vectorised=vars(kind).get("vectorised"),  # of the class itself: a subclass may play otherwise
         savable=_is_savable(name, kind),
     )
+
+
+def _check_made_of_parts(name: str, kind: type[Any]) -> None:
+    try:
+        signature(kind).bind_partial(None)
+    except TypeError:
+        raise InputError(
+            f"algorithm {name!r}: {kind.__name__} takes no Parts: write __init__(self, parts)"
+        ) from None
 
 
 def _is_distributed(name: str, kind: type[Any]) -> bool:

@@ -167,11 +167,22 @@ def window_of(fault: Fault, round_seconds: float | None, base: int = 0) -> Windo
     """
     if fault.at is None and fault.duration is None:
         return None
-    at = 1 if fault.at is None else fault.at
-    start = base + (max(1, at) if isinstance(at, int) else 1 + in_rounds("at", at, round_seconds))
+    start = base + _begin(fault, round_seconds)
     if fault.duration is None:
         return start, None
     return start, start + max(1, in_rounds("duration", fault.duration, round_seconds))
+
+
+def first_round(fault: Fault, round_seconds: float | None) -> int | None:
+    """Return the round in which a fault of a scenario begins; None where no pace says which that is."""
+    if isinstance(fault.at, float) and round_seconds is None:
+        return None
+    return _begin(fault, round_seconds)
+
+
+def _begin(fault: Fault, round_seconds: float | None) -> int:
+    at = 1 if fault.at is None else fault.at
+    return max(1, at) if isinstance(at, int) else 1 + in_rounds("at", at, round_seconds)
 
 
 @lru_cache(maxsize=4096)

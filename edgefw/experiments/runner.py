@@ -22,7 +22,7 @@ from edgefw.core.agent import ALGORITHMS
 from edgefw.core.regret import Comparator, cumulative_loss
 from edgefw.delays.book import ArrivalBook, unused
 from edgefw.errors import EdgefwError
-from edgefw.experiments import interrupts
+from edgefw.experiments import interrupts, script
 from edgefw.records import PlayRow, Summary, score
 from edgefw.scenario.data import Data
 from edgefw.scenario.setup import Setup, load_data, resolve
@@ -176,7 +176,7 @@ def _end_with_parent() -> None:
 
 def _submit(pool: ProcessPoolExecutor, scenarios: Sequence[Scenario]) -> list[Future[Outcome]]:
     """Hand out the work, which starts the workers."""
-    with interrupts.put_off():
+    with interrupts.put_off(), script.unread():
         return [pool.submit(_work, scenario) for scenario in scenarios]
 
 

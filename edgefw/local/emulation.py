@@ -17,6 +17,7 @@ from edgefw.local.processes import OBSERVER, processes
 from edgefw.local.supervisor import ServiceError, Supervisor
 from edgefw.page.prepare import MISSING, installed
 from edgefw.records import LOGS, SUMMARY, RunFolder, unused
+from edgefw.scenario.plan import never_met
 from edgefw.scenario.setup import resolve
 from edgefw.services.emulable import check_emulable
 from edgefw.transport.credentials import read_tls, services
@@ -93,6 +94,7 @@ def check_certificates(folder: Path, agents: int) -> None:
 
 def prepared(scenario: Scenario, out: Path | None) -> tuple[RunFolder, Setup]:
     """Make the run folder; return the setup as well, which has the data: while it is kept, they are."""
+    terminal.warn(never_met(scenario))
     with terminal.status("preparing the run"):
         setup = resolve(scenario)
         return prepare(setup, unused(Path("runs"), scenario.name) if out is None else out), setup

@@ -73,6 +73,7 @@ class LiveView(View):
 
     def __enter__(self) -> Self:
         self._live.start()
+        self._redraw()  # a virtual run has no time for it until its first round
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -100,9 +101,9 @@ class LiveView(View):
 
     def _redraw(self) -> None:
         width, height = terminal.err.size
-        below = [Text(self._notes, style="dim")]
+        below = [_text(self._notes, "dim")]
         if warned := self._board.pace_warning:
-            below.insert(0, Text(warned, style="yellow"))
+            below.insert(0, _text(warned, "yellow"))
         room = Screen(width, height - lines_of(below, width))
         drawn = draw(self._board, self._phase, self._elapsed, room)
         self._live.update(Group(drawn, *below), refresh=True)
@@ -178,14 +179,14 @@ def draw(board: Board, phase: str, elapsed: str, room: Screen) -> RenderableType
         **{**terminal.BARE, "padding": (0, 1, 0, 0)},
     )
     title, end = (
-        Text(f"{board.title}: {phase}, {elapsed}", style="italic"),
-        Text(headline(board), style="dim"),
+        _text(f"{board.title}: {phase}, {elapsed}", "italic"),
+        _text(headline(board), "dim"),
     )
     left = room.height - HEADER - lines_of([title, end], room.width)
     agents = board.foremost(left)
     if len(agents) < board.agents:
         agents = board.foremost(max(1, left - lines_of([_left_out(board, 1)], room.width)))
-        end = Text("\n").join([_left_out(board, len(agents)), end])
+        end = _text("\n").join([_left_out(board, len(agents)), end])
     for i in agents:
         table.add_row(str(i), *(_cell(board, i, shown) for shown in columns))
     return Group(title, table, end)
@@ -197,7 +198,12 @@ def lines_of(texts: Sequence[Text], width: int) -> int:
 
 
 def _left_out(board: Board, shown: int) -> Text:
-    return Text(f"... and {board.agents - shown} more: shown are the latest, best and worst", style="dim")
+    return _text(f"... and {board.agents - shown} more: shown are the latest, best and worst", "dim")
+
+
+def _text(text: str, style: str = "") -> Text:
+    """Return a text that goes on in the next line where a terminal is narrow: nothing of it is cut off."""
+    return Text(text, style, no_wrap=False, overflow="fold")
 
 
 def number(value: float, digits: int = 2) -> str:

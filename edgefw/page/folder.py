@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgefw.errors import InputError
 from edgefw.page.story import Story
 from edgefw.scenario.load import load
 from edgefw.scenario.plan import delay_plan, timed
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 
 def read_scenario(folder: RunFolder) -> Scenario:
     """Return the scenario of a run."""
-    if not folder.scenario_path.exists():
-        raise InputError(f"{folder.path} holds no run: give the folder of a run, such as runs/default-...")
+    folder.require()
     return load(str(folder.scenario_path))
 
 

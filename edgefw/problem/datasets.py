@@ -18,7 +18,7 @@ from edgefw.problem.idx import array_sha256, read_idx
 from edgefw.problem.scaling import scaled
 from edgefw.problem.seeding import rng
 from edgefw.problem.synthetic import regression, synthetic
-from edgefw.problem.tables import is_file, read
+from edgefw.problem.tables import KINDS, is_file, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -283,6 +283,11 @@ def _expanded(source: str) -> Path:
 def _load_folder(source: str) -> Dataset:
     folder = _expanded(source)
     if not folder.is_dir():
+        if folder.is_file():
+            raise DataError(
+                f"data.source {source!r} is a file of no kind that is read: use {', '.join(KINDS)}",
+                "data.source",
+            )
         if os.sep in source:
             raise DataError(
                 f"data.source {source!r} is not a folder: give one that holds idx files, or a file",

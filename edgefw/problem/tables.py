@@ -205,6 +205,10 @@ _READERS: dict[str, Callable[[Path, str | None], FileContents]] = {
 }
 
 
+KINDS = tuple(_READERS)
+"""The endings of the files that are read."""
+
+
 def _column(path: Path, target: str | None, header: Sequence[str]) -> int:
     """Return the place of the target: the column of that name or number, the last one without any."""
     if target is None:

@@ -3,7 +3,7 @@
 from edgefw.records.content import content_hash, play_bytes
 from edgefw.records.database import RunDatabase
 from edgefw.records.environment import environment
-from edgefw.records.folder import DATABASE, LOGS, SCENARIO, SUMMARY, RunFolder, unused
+from edgefw.records.folder import DATABASE, LOGS, SCENARIO, SUMMARY, RunFolder, seeds_in, unused
 from edgefw.records.rows import PlayRow
 from edgefw.records.schema import SCHEMA, SCHEMA_VERSION, WHOLE_EVERY
 from edgefw.records.summary import LATER, AgentSummary, Summary, score
@@ -26,5 +26,6 @@ __all__ = [
     "environment",
     "play_bytes",
     "score",
+    "seeds_in",
     "unused",
 ]

@@ -51,6 +51,12 @@ def unused(runs: Path, name: str, now: float | None = None) -> Path:
     raise AssertionError  # the numbers do not end
 
 
+def seeds_in(path: Path) -> list[Path]:
+    """Return the folders of the seeds in that of a run of several, in the order of the seeds."""
+    found = [each.parent for each in path.glob(f"seed-*/{SCENARIO}")]
+    return sorted(found, key=lambda each: (len(each.name), each.name))
+
+
 class RunFolder:
     """A folder that holds one run. Everything in it is written whole or not at all."""
 
@@ -69,6 +75,15 @@ class RunFolder:
             return self.scenario_path.exists()
         except OSError:  # too long a name, say: whoever makes the folder is told
             return False
+
+    def require(self) -> None:
+        """Refuse a folder that holds no run; of one with the runs of several seeds say where they are."""
+        if self.is_begun():
+            return
+        if seeds := seeds_in(self.path):
+            many = f"{self.path} holds the runs of {len(seeds)} seeds"
+            raise InputError(f"{many}: give the folder of one, such as {seeds[0]}")
+        raise InputError(f"{self.path} holds no run: give the folder of a run, such as runs/default-...")
 
     @classmethod
     def create(cls, path: Path, scenario_yaml: str) -> RunFolder:

@@ -95,6 +95,10 @@ class Comparison:
             raise InputError("no seed is in all of them: only runs with the same seed can be paired")
         self.seeds: tuple[int, ...] = tuple(sorted(common))
 
+    def __repr__(self) -> str:
+        labels = ", ".join(arm.label for arm in self.arms)
+        return f"<edgefw.Comparison of {labels}; seeds {', '.join(map(str, self.seeds))}>"
+
     @cached_property
     def measures(self) -> tuple[str, ...]:
         """The measures that all runs have."""

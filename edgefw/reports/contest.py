@@ -21,7 +21,7 @@ from edgefw.reports.comparison import Arm, Result
 from edgefw.scenario.data import Data
 from edgefw.scenario.extensions import origins_to_json
 from edgefw.scenario.load import load
-from edgefw.scenario.plan import check_simulable
+from edgefw.scenario.plan import check_simulable, never_met
 from edgefw.scenario.setup import load_data, resolve
 
 if TYPE_CHECKING:
@@ -129,9 +129,10 @@ def _loaded(data: str, seed: int) -> tuple[Dataset, str]:
 
 def check(scenarios: Mapping[str, Scenario]) -> None:
     """Say what is wrong with a scenario before any is run."""
-    for scenario in scenarios.values():
+    for label, scenario in scenarios.items():
         check_simulable(scenario)
         resolve(scenario, _data(scenario)[0])
+        terminal.warn(f"{label}: {said}" for said in never_met(scenario))
 
 
 def tuned(

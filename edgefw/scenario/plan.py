@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from edgefw.delays.agents import chosen
-from edgefw.delays.entry import PlanEntry
+from edgefw.delays.entry import PlanEntry, first_round
 from edgefw.delays.fault import Rules
 from edgefw.delays.limits import MEGABYTE, Capacity
 from edgefw.delays.link_id import feedback_links
@@ -64,6 +64,17 @@ def timed(scenario: Scenario) -> list[str]:
     if scenario.clock == "rounds":
         return []
     return [place(scenario, position) for position, fault in enumerate(scenario.faults) if fault.counts_time]
+
+
+def never_met(scenario: Scenario) -> list[str]:
+    """Return what to say of every fault that would begin when all rounds are played."""
+    rounds, length, said = scenario.algorithm.rounds, round_seconds(scenario), list[str]()
+    for position, fault in enumerate(scenario.faults):
+        first = first_round(fault, length)
+        if first is not None and first > rounds:
+            where = place(scenario, position)
+            said.append(f"{where} does nothing: it begins in round {first}, and the run has {rounds}")
+    return said
 
 
 def place(scenario: Scenario, position: int) -> str:

@@ -35,8 +35,7 @@ class Recorded:
 
 def read(folder: RunFolder) -> Recorded:
     """Read a run: an InputError says why it cannot be replayed, a RecordError what cannot be true of it."""
-    if not folder.scenario_path.exists():
-        raise InputError(f"{folder.path} is not the folder of a run: it has no scenario.yaml")
+    folder.require()
     rows, meta = folder.rows(), folder.meta()
     if not rows:
         raise InputError(f"{folder.path / DATABASE} has no plays: no round of this run was completed")

@@ -90,6 +90,23 @@ def test_runs_are_taken_as_they_are(tmp_path: Path, ran: list[Scenario]) -> None
     assert by_label == {"late": found.arms[0].results[1].total_loss, "prompt": prompt[1].summary.total_loss}
 
 
+def test_two_runs_of_one_scenario_and_seed_are_held_against_each_other(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        edgefw.simulate(LATE, seeds=2, out=tmp_path / name, jobs=1, regret=False)
+    found = edgefw.compare(tmp_path / "one", tmp_path / "other")
+    labels = [f"{tmp_path / name / 'seed-7'}" for name in ("one", "other")]
+    assert [each.label for each in found.arms] == labels
+    assert found.seeds == (7, 8)
+    assert repr(found) == f"<edgefw.Comparison of {', '.join(labels)}; seeds 7, 8>"
+
+
+def test_parameters_are_those_of_the_algorithm_that_the_scenario_names(ran: list[Scenario]) -> None:
+    own = {"algorithm.name": "edgefw_momentum:Momentum", "algorithm.params": {"beta": 0.9}}
+    mine = edgefw.scenario(LATE, own)
+    edgefw.compare(mine, algorithms=["distributed-dgd", mine.algorithm.name], seeds=1, regret=False, jobs=1)
+    assert [each.algorithm.params for each in ran] == [{}, {"beta": 0.9}]
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_an_interrupted_comparison_is_taken_up_again(
     tmp_path: Path, ran: list[Scenario], monkeypatch: pytest.MonkeyPatch
@@ -184,7 +201,7 @@ def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFix
         (["--algorithms", "de2mfw,dofw"], "set network.agents=1"),
         (["--algorithms", "de2mfw,nothing"], "nothing"),
         (["default", "nowhere"], "unknown scenario 'nowhere'"),
-        (["default", "."], "holds no run, and no seed-... with one"),
+        (["default", "."], "holds no run: give the folder of a run"),
     ],
 )
 def test_a_wrong_command_is_refused_in_one_line(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -105,3 +107,19 @@ def test_several_seeds_are_a_list_with_a_folder_each(tmp_path: Path) -> None:
     assert len(edgefw.simulate(small, seeds=1, regret=False)) == 1
     with pytest.raises(edgefw.EdgefwError, match=r"^seeds is 0: it must be above 0$"):
         edgefw.simulate(small, seeds=0)
+
+
+SCRIPT = """
+import edgefw
+
+print("the script is read")
+scenario = edgefw.scenario("default", {fields!r})
+print([run.summary.seed for run in edgefw.simulate(scenario, seeds=2, jobs=2, regret=False)])
+"""
+
+
+def test_a_script_without_a_main_block_can_simulate_several_seeds_at_a_time(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SCRIPT.format(fields=FIELDS))
+    done = subprocess.run([sys.executable, "mine.py"], capture_output=True, text=True, check=True)
+    assert done.stdout == "the script is read\n[7, 8]\n"
+    assert done.stderr == ""

@@ -85,6 +85,14 @@ def test_the_command_says_which_one_fails_and_ends_with_1(capsys: pytest.Capture
             ["strangers:Nothing"],
             "algorithm 'strangers:Nothing': Nothing is no algorithm: give it start_sweep",
         ),
+        (
+            ["strangers:Unmade"],
+            "algorithm 'strangers:Unmade': Unmade takes no Parts: write __init__(self, parts)",
+        ),
+        (
+            ["strangers:Unnamed"],
+            "algorithm 'strangers:Unnamed': an agent has no attribute applied: set it in",
+        ),
         (["strangers:Half"], "loss 'strangers:Half': Half misses residual"),
         (["de2mwf"], "unknown name 'de2mwf': did you mean 'de2mfw'?"),
         (["edgefw_momentum:Momentum", "--params", "{bta: 1}"], "algorithm.params: unknown parameter of"),

@@ -267,3 +267,13 @@ def test_too_large_a_run_is_said_in_one_line(capsys: pytest.CaptureFixture[str])
     err = capsys.readouterr().err
     assert err.startswith("edgefw: out of memory (Unable to allocate ")
     assert err.count("\n") == 1
+
+
+def test_a_fault_that_would_begin_after_the_last_round_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*SMALL, "--no-regret", "--out", str(tmp_path / "run")]
+    assert main(["simulate", "one-slow-device", *words]) == 0
+    assert capsys.readouterr().err.startswith(
+        "warning: events.0 does nothing: it begins in round 241, and the"
+    )

@@ -18,7 +18,7 @@ import pytest
 from living import alive
 from waiting import PATIENCE, until
 
-from edgefw.local.emulation import delay_hint
+from edgefw.local.emulation import delay_hint, prepared
 from edgefw.local.ports import Places
 from edgefw.records import AgentSummary, Summary
 from edgefw.scenario.load import load
@@ -317,3 +317,13 @@ def test_it_loads_what_it_is_not_asked_for_later() -> None:
     program = f"import edgefw.commands.up, sys; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_fault_that_would_begin_after_the_last_round_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fields = {"data.source": "synthetic", "data.samples": 40, "data.features": 3, "algorithm.stop_after": 6}
+    prepared(load("one-slow-device", fields), tmp_path / "run")
+    assert capsys.readouterr().err.startswith(
+        "warning: events.0 does nothing: it begins in round 241, and the"
+    )

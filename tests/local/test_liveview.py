@@ -11,15 +11,17 @@ from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.exposition import generate_latest
 from rich.console import Console
 
+from edgefw import terminal
 from edgefw.http.endpoint import service_routes
 from edgefw.http.guard import Guard
 from edgefw.http.server import HttpServer
 from edgefw.local.board import AGENT_NAMES, BROKER_NAMES, OBSERVER_NAMES, Board
-from edgefw.local.liveview import Screen, draw, headline
+from edgefw.local.liveview import LiveView, Screen, draw, headline
 from edgefw.local.ports import loopback_places
 from edgefw.local.scrape import Sample, parse, scrape
 from edgefw.services.config import Place
 from edgefw.telemetry.metrics import AgentMetrics, BrokerMetrics, ObserverMetrics, new_registry
+from edgefw.virtual.together import memory_places
 
 
 def _board(agents: int = 2, clock: str = "wall") -> Board:
@@ -27,7 +29,7 @@ def _board(agents: int = 2, clock: str = "wall") -> Board:
 
 
 def _drawn(board: Board, room: Screen = Screen(80, 50)) -> str:  # noqa: B008 - it does not change
-    console = Console(file=io.StringIO(), width=room.width)
+    console = Console(file=io.StringIO(), width=room.width, soft_wrap=True)  # as the terminal's is
     console.print(draw(board, "running", "1:05", room))
     text = console.file.getvalue()  # type: ignore[attr-defined]
     return str(text)
@@ -161,3 +163,25 @@ def test_whatever_prometheus_writes_is_read(value: float, agent: int) -> None:
     (sample,) = parse(text, {"a"})
     assert sample.labels == {"agent": str(agent), "state": "x"}
     assert sample.value == value or math.isnan(value) == math.isnan(sample.value)
+
+
+def _screen(monkeypatch: pytest.MonkeyPatch, width: int) -> io.StringIO:
+    written = io.StringIO()
+    console = Console(file=written, width=width, height=24, soft_wrap=True, force_terminal=True)
+    monkeypatch.setattr(terminal, "err", console)
+    return written
+
+
+def test_nothing_that_is_announced_is_cut_off_in_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = _screen(monkeypatch, 60)
+    with LiveView(_board(), memory_places(2)) as view:
+        view.announce(
+            "change delays: edgefw delay set 3 750ms --admin 127.0.0.1:46679, or http://127.0.0.1:46679/docs"
+        )
+    assert "http://127.0.0.1:46679/docs" in written.getvalue().replace("\n", "").replace("\r", "")
+
+
+def test_the_table_is_there_before_the_first_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = _screen(monkeypatch, 80)
+    with LiveView(_board(), memory_places(2)):
+        assert "round 0/40" in written.getvalue()

@@ -184,6 +184,11 @@ def test_a_folder_with_wrong_files_is_refused(tmp_path: Path) -> None:
 def test_a_source_that_is_nothing_says_what_is(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="nowhere' is not a folder: give one that holds idx files"):
         load(str(tmp_path / "nowhere"), seed=0)
+    (tmp_path / "table.xlsx").touch()
+    with pytest.raises(
+        DataError, match=r"xlsx' is a file of no kind that is read: use \.npz, \.npy, \.csv, \.pa"
+    ):
+        load(str(tmp_path / "table.xlsx"), seed=0)
     with pytest.raises(InputError, match="unknown data source 'fashon-mnist': did you mean 'fashion-mnist'"):
         load("fashon-mnist", seed=0)
 

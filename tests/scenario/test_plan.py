@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from edgefw.delays.units import NEVER
 from edgefw.errors import InputError
 from edgefw.scenario.load import validate
-from edgefw.scenario.plan import delay_plan, place, timed
+from edgefw.scenario.plan import delay_plan, never_met, place, timed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -240,3 +240,17 @@ def test_only_times_need_a_pace() -> None:
     assert delays(drop, rounds=7, clock="wall", pace="asap") == [1, 1, 1, 1, 0, 0, 1]
     with pytest.raises(InputError, match=r"^delays-1 counts in time, .* set pace=250ms, say, or"):
         delay_plan(timely).table()
+
+
+LATER: dict[str, Any] = {"type": "latency", "latency": "1s"}
+
+
+@pytest.mark.parametrize(("first", "beyond"), [("12 rounds", "13 rounds"), ("2750ms", "3s")])
+def test_what_begins_after_the_last_round_is_said(first: str, beyond: str) -> None:
+    found = make({**LATER, "at": first}, {**LATER, "at": beyond}, clock="wall", algorithm={"horizon": 12})
+    assert never_met(found) == ["delays.1 does nothing: it begins in round 13, and the run has 12"]
+
+
+def test_nothing_is_said_of_what_begins_nobody_knows_when() -> None:
+    found = make({**LATER, "at": "3s"}, LATER, clock="wall", pace="asap", algorithm={"horizon": 12})
+    assert never_met(found) == []

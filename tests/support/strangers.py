@@ -19,6 +19,8 @@ from edgefw.problem.seeding import rng
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgefw.core.algorithm import Parts
+
 
 class Huber(Loss):
     """Squared near the label, straight far from it."""
@@ -146,3 +148,18 @@ class Empty(Source):
     def load(self, seed: int) -> Dataset:
         """Return something else."""
         return seed  # type: ignore[return-value]
+
+
+class Unmade:
+    """An algorithm that takes no Parts."""
+
+    def start_sweep(self, t: int, arrivals: object) -> None: ...
+
+    def advance(self, frames: object) -> None: ...
+
+
+class Unnamed(Unmade):
+    """An algorithm whose agents do not say what they have applied."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.agent, self.neighbours = parts.agent, parts.neighbours

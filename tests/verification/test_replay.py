@@ -202,7 +202,7 @@ def test_a_simulated_run_has_nothing_to_verify(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_replayed_is_said_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"is not the folder of a run: it has no scenario\.yaml"):
+    with pytest.raises(InputError, match="holds no run: give the folder of a run"):
         read(RunFolder(tmp_path / "nowhere"))
     folder = playback.new_folder(tmp_path / "run", playback.scenario())
     with pytest.raises(InputError, match=r"holds no run\.sqlite"):
