@@ -96,8 +96,8 @@ def _data_sets(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return one worker more than there are cores: many tests wait, those of containers nearly always."""
-    return len(os.sched_getaffinity(0)) + 1
+    """Return two workers more than there are cores: many tests wait, those of containers nearly always."""
+    return len(os.sched_getaffinity(0)) + 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
