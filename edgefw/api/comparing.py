@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from edgefw import terminal
 from edgefw.api.run import Run, load_run
 from edgefw.errors import InputError
 from edgefw.records import seeds_in
@@ -60,7 +61,8 @@ def compare(
     if len(taken) + len(named) < 2:
         Comparison([*taken, *(Arm(label, ()) for label in named)])  # says what is missing
     if named:
-        check(named)
+        with terminal.status("preparing the comparison"):
+            check(named)
         contest = Contest(folder, jobs)
         if tune:
             named, notes = tuned(contest, named, numbers)
@@ -69,7 +71,8 @@ def compare(
         raise InputError("runs are over: their rates cannot be tuned; give scenarios")
     found = Comparison([*taken, *played], notes)
     if folder is not None:
-        found.write(folder)
+        with terminal.status("drawing"):
+            found.write(folder)
     return found
 
 

@@ -20,11 +20,14 @@ def draw_run(run: Run) -> Figure:
     panels = [_panel("loss", "F_t(x_t)", run.loss, 0)]
     if run.regret is not None:
         panels.append(_panel("regret", "at least", run.regret, 1))
-    panels.append(_panel("feedback on its way", "outstanding", run.outstanding, 2))
+    panels.append(_panel("feedback on its way", "outstanding", run.outstanding, 2, from_zero=True))
     name = run.scenario.name
     return draw(Drawing(name, panels, f"{name}, seed {run.scenario.seed}: mean and range over agents"))
 
 
-def _panel(title: str, y_label: str, values: Numbers | Counts, colour: int) -> Panel:
+def _panel(
+    title: str, y_label: str, values: Numbers | Counts, colour: int, *, from_zero: bool = False
+) -> Panel:
     rounds = np.arange(1.0, len(values) + 1)
-    return Panel(title, "round", y_label, [Line(title, rounds, np.asarray(values.T, np.float64), colour)])
+    line = Line(title, rounds, np.asarray(values.T, np.float64), colour)
+    return Panel(title, "round", y_label, [line], whole_x=True, from_zero=from_zero)

@@ -16,7 +16,7 @@ from edgefw.experiments import runner
 from edgefw.history import gather
 from edgefw.records import RunFolder, environment, unused
 from edgefw.scenario.load import Source, dump, load
-from edgefw.scenario.plan import check_simulable, never_met
+from edgefw.scenario.plan import check_simulable, never_met, not_simulated
 from edgefw.scenario.setup import Setup, resolve
 from edgefw.services.emulable import pin
 
@@ -74,7 +74,7 @@ def simulate_all(
     check_simulable(first)
     with terminal.status("preparing the run"):
         setup = pin(resolve(first))  # what is wrong with it is said now, once, and before a folder is made
-    terminal.warn(never_met(first))
+    terminal.warn([*never_met(first), *not_simulated(first)])
     scenarios = [load(setup.scenario, {"seed": first.seed + i}) for i in range(many)]
     if seeds is None:
         with _folder(setup.scenario, out) if writes else nullcontext() as folder:

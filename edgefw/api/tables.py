@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from edgefw.errors import InputError
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -33,16 +35,15 @@ def columns(run: Run) -> dict[str, NDArray[Any]]:
 
 def write_csv(run: Run, path: str | os.PathLike[str]) -> Path:
     """Write the table as CSV, whole or not at all; what is not known is empty."""
-    table, place = columns(run), _place(path)
-    partial = place.with_name(f"{place.name}.partial")
-    with partial.open("w", newline="", encoding="utf-8") as file:
+    table, place = columns(run), Path(path)
+    with _whole(place) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(table)
         writer.writerows(
             ["" if math.isnan(value) else value for value in row]
             for row in zip(*(each.tolist() for each in table.values()), strict=True)
         )
-    return partial.replace(place)
+    return place
 
 
 def write_parquet(run: Run, path: str | os.PathLike[str]) -> Path:
@@ -52,16 +53,24 @@ def write_parquet(run: Run, path: str | os.PathLike[str]) -> Path:
     import pyarrow  # noqa: ICN001, PLC0415 - an extra, and heavy
     from pyarrow import parquet  # noqa: PLC0415
 
-    place = _place(path)
-    partial = place.with_name(f"{place.name}.partial")
+    place = Path(path)
     arrays = {name: pyarrow.array(each, from_pandas=True) for name, each in columns(run).items()}
     facts = {"edgefw.scenario": run.scenario.name, "edgefw.digest": run.scenario.digest}
-    parquet.write_table(pyarrow.table(arrays, metadata=facts), partial)
-    return partial.replace(place)
+    with _whole(place) as partial:
+        parquet.write_table(pyarrow.table(arrays, metadata=facts), partial)
+    return place
 
 
-def _place(path: str | os.PathLike[str]) -> Path:
-    place = Path(path)
+@contextmanager
+def _whole(place: Path) -> Iterator[Path]:
+    """Yield where to write what is to be at a place when the block has ended well, and not before."""
+    if place.is_dir():
+        raise InputError(f"{place} cannot be written: it is a folder, give a file")
     if not place.parent.is_dir():
         raise InputError(f"{place} cannot be written: there is no folder {place.parent}")
-    return place
+    partial = place.with_name(f"{place.name}.partial")
+    try:
+        yield partial
+        partial.replace(place)
+    except OSError as error:
+        raise InputError(f"{place} cannot be written: {error.strerror}") from None

@@ -21,7 +21,7 @@ from edgefw.reports.comparison import Arm, Result
 from edgefw.scenario.data import Data
 from edgefw.scenario.extensions import origins_to_json
 from edgefw.scenario.load import load
-from edgefw.scenario.plan import check_simulable, never_met
+from edgefw.scenario.plan import check_simulable, never_met, not_simulated
 from edgefw.scenario.setup import load_data, resolve
 
 if TYPE_CHECKING:
@@ -132,7 +132,8 @@ def check(scenarios: Mapping[str, Scenario]) -> None:
     for label, scenario in scenarios.items():
         check_simulable(scenario)
         resolve(scenario, _data(scenario)[0])
-        terminal.warn(f"{label}: {said}" for said in never_met(scenario))
+        noted = [*never_met(scenario), *not_simulated(scenario)]
+        terminal.warn(f"{label}: {said}" for said in noted)
 
 
 def tuned(

@@ -169,6 +169,10 @@ def _read(name_or_path: str) -> str:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(f"there is no file {path}: {known}") from None
+    except IsADirectoryError:
+        raise InputError(
+            f"{path} is a folder (a run keeps its scenario in {path}/scenario.yaml): {known}"
+        ) from None
     except UnicodeDecodeError:
         raise InputError(f"{path} is not text: {known}") from None
     except OSError as error:

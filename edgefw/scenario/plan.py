@@ -66,6 +66,13 @@ def timed(scenario: Scenario) -> list[str]:
     return [place(scenario, position) for position, fault in enumerate(scenario.faults) if fault.counts_time]
 
 
+def not_simulated(scenario: Scenario) -> list[str]:
+    """Return what to say of what is in a scenario and the simulator takes no notice of."""
+    if scenario.clock == "rounds" or scenario.devices == type(scenario.devices)():
+        return []
+    return ["devices are not simulated: `edgefw up --virtual` shows what slow ones do"]
+
+
 def never_met(scenario: Scenario) -> list[str]:
     """Return what to say of every fault that would begin when all rounds are played."""
     rounds, length, said = scenario.algorithm.rounds, round_seconds(scenario), list[str]()

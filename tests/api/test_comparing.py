@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import fabricated
 import pytest
 
 import edgefw
+from edgefw import terminal
 from edgefw.cli import main
 from edgefw.experiments import runner
 from edgefw.experiments.centralized import RATES
@@ -132,6 +134,20 @@ def test_an_interrupted_comparison_is_taken_up_again(
     ran.clear()
     edgefw.compare(LATE, PROMPT, seeds=4, out=tmp_path, regret=False, jobs=1)
     assert [scenario.seed for scenario in ran] == [10, 10]  # the new seed alone
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_whoever_waits_is_told_what_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    @contextmanager
+    def status(title: str) -> Iterator[None]:
+        told.append(title)
+        yield
+
+    monkeypatch.setattr(terminal, "status", status)
+    edgefw.compare(LATE, PROMPT, seeds=1, out=tmp_path, regret=False, jobs=1)
+    assert told == ["preparing the comparison", "drawing"]
 
 
 @pytest.mark.usefixtures("undrawn")

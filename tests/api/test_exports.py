@@ -161,3 +161,8 @@ def test_the_command_exports_what_it_is_told_to(
     assert "nothing to export to: say --csv FILE" in capsys.readouterr().err
     assert main(["export", str(run.path), "--csv", str(tmp_path / "none" / "a.csv")]) == 2
     assert "there is no folder" in capsys.readouterr().err
+    assert main(["export", str(run.path), "--csv", str(tmp_path)]) == 2
+    assert "it is a folder, give a file" in capsys.readouterr().err
+    (tmp_path / "a.csv.partial").mkdir()
+    assert main(["export", str(run.path), "--csv", str(csv_file)]) == 2
+    assert f"{csv_file} cannot be written: Is a directory" in capsys.readouterr().err

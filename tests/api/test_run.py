@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,16 +18,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+SMALL = {
+    "data.source": "synthetic",
+    "data.samples": 300,
+    "data.features": 20,
+    "data.classes": 4,
+    "algorithm.stop_after": 6,
+}
+
+
 @pytest.fixture(scope="module")
 def run() -> edgefw.Run:
-    fields = {
-        "data.source": "synthetic",
-        "data.samples": 300,
-        "data.features": 20,
-        "data.classes": 4,
-        "algorithm.stop_after": 6,
-    }
-    return edgefw.simulate(edgefw.scenario("default", fields))
+    return edgefw.simulate(edgefw.scenario("default", SMALL))
 
 
 def _missing(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
@@ -63,6 +66,14 @@ def test_a_figure_shows_loss_regret_and_what_is_on_its_way(run: edgefw.Run) -> N
     assert run.regret is not None
     for axes, values in ((loss, run.loss), (regret, run.regret), (outstanding, run.outstanding)):
         np.testing.assert_allclose(np.asarray(axes.lines[0].get_ydata(), np.float64), values.mean(axis=1))
+    assert outstanding.get_ylim()[0] == 0
+
+
+def test_rounds_on_the_axis_of_a_short_run_do_not_cover_each_other() -> None:
+    figure = edgefw.simulate(edgefw.scenario("default", SMALL | {"algorithm.stop_after": 20})).plot()
+    figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels() if label.get_text()]
+    assert not any(one.overlaps(other) for one, other in pairwise(boxes))
 
 
 @pytest.mark.parametrize(

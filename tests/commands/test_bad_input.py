@@ -108,7 +108,7 @@ def test_a_scenario_that_cannot_be_run(refused: Refused, overrides: list[str], w
 def test_a_scenario_that_is_not_there(refused: Refused, tmp_path: Path) -> None:
     assert "did you mean 'default'? (valid: adversary, default," in simulate(refused, scenario="defualt")
     assert "there is no file no.yaml: give a scenario file or one of" in simulate(refused, scenario="no.yaml")
-    assert "(Is a directory)" in simulate(refused, scenario=str(tmp_path))
+    assert "is a folder (a run keeps its scenario in " in simulate(refused, scenario=str(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,9 @@ def test_a_scenario_that_is_not_there_is_refused_with_those_that_are(tmp_path: P
         load("")
     with pytest.raises(InputError, match=r"there is no file .*/no\.yaml: give a scenario file or one of "):
         load(str(tmp_path / "no.yaml"))
-    with pytest.raises(InputError, match=r"cannot read .* \(Is a directory\): give a scenario file or one"):
+    with pytest.raises(
+        InputError, match=r"is a folder \(a run .*/scenario\.yaml\): give a scenario file or one"
+    ):
         load(str(tmp_path))
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x80")
     with pytest.raises(InputError, match=r"bytes\.yaml is not text: give a scenario file or one of "):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from edgefw.delays.units import NEVER
 from edgefw.errors import InputError
 from edgefw.scenario.load import validate
-from edgefw.scenario.plan import delay_plan, never_met, place, timed
+from edgefw.scenario.plan import delay_plan, never_met, not_simulated, place, timed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -254,3 +254,11 @@ def test_what_begins_after_the_last_round_is_said(first: str, beyond: str) -> No
 def test_nothing_is_said_of_what_begins_nobody_knows_when() -> None:
     found = make({**LATER, "at": "3s"}, LATER, clock="wall", pace="asap", algorithm={"horizon": 12})
     assert never_met(found) == []
+
+
+def test_slow_devices_are_not_simulated_where_that_matters_and_it_is_said() -> None:
+    slow: dict[str, Any] = {"devices": {"others": [{"agents": [0], "compute": "20ms"}]}}
+    assert not_simulated(make(clock="wall", **slow)) == [
+        "devices are not simulated: `edgefw up --virtual` shows what slow ones do"
+    ]
+    assert not_simulated(make(clock="rounds", **slow)) == not_simulated(make(clock="wall")) == []
