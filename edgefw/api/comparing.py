@@ -49,7 +49,7 @@ def compare(
         raise InputError("seeds are those of the runs that are given: leave --seeds out")
     groups = _grouped(runs)
     labels = _labels(
-        [(*_names(each[0].scenario), f"{each[0].path}") for each in groups]
+        [(*_names(each[0].scenario), _where(each)) for each in groups]
         + [(*_names(scenario), f"{scenario.name}, simulated") for scenario in scenarios]
     )
     taken = [Arm(label, tuple(map(_result, each))) for label, each in zip(labels, groups, strict=False)]
@@ -150,6 +150,14 @@ def _names(scenario: Scenario) -> tuple[str, str, str]:
     """Return what a scenario may be called, the shortest first."""
     name, algorithm = scenario.name, scenario.algorithm.name
     return name, algorithm, f"{name}, {algorithm}"
+
+
+def _where(runs: Sequence[Run]) -> str:
+    """Return where runs are that differ in their seed alone: their one folder, or that of the first."""
+    first, folders = runs[0].path, {run.path and run.path.parent for run in runs}
+    if first is None:
+        return f"{runs[0].scenario.name}, in memory"
+    return str(first.parent if len(runs) > len(folders) == 1 else first)
 
 
 def _labels(candidates: Sequence[tuple[str, ...]]) -> list[str]:

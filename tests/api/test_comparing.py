@@ -96,10 +96,13 @@ def test_two_runs_of_one_scenario_and_seed_are_held_against_each_other(tmp_path:
     for name in ("one", "other"):
         edgefw.simulate(LATE, seeds=2, out=tmp_path / name, jobs=1, regret=False)
     found = edgefw.compare(tmp_path / "one", tmp_path / "other")
-    labels = [f"{tmp_path / name / 'seed-7'}" for name in ("one", "other")]
+    labels = [str(tmp_path / name) for name in ("one", "other")]
     assert [each.label for each in found.arms] == labels
     assert found.seeds == (7, 8)
     assert repr(found) == f"<edgefw.Comparison of {', '.join(labels)}; seeds 7, 8>"
+    unwritten = [edgefw.simulate(LATE, regret=False) for _ in range(2)]
+    labels = ["late, in memory (1)", "late, in memory (2)"]
+    assert [each.label for each in edgefw.compare(*unwritten).arms] == labels
 
 
 def test_parameters_are_those_of_the_algorithm_that_the_scenario_names(ran: list[Scenario]) -> None:
