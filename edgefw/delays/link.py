@@ -129,10 +129,11 @@ class Link:
         self._beyond.discard(s)
         self._ranking.remove(s)
         self.highest = max(self._beyond, default=self.floor)
-        self.lost -= self._recent.pop(s, DONE) == DROPPED
+        over = self._recent.pop(s, None)
+        self.lost -= over == DROPPED
         self._refused.discard(s)
         self.held.pop(s, None)
-        if self.released.pop(s, None) is not None:
+        if self.released.pop(s, None) is not None or over not in {None, DROPPED}:  # acknowledged already
             self.withdrawn.add(s)
 
     def release(self, s: int) -> Held:

@@ -130,3 +130,13 @@ def test_a_copy_may_be_acknowledged_while_nobody_knows_when_the_next_one_is_due(
     assert hold.acknowledge(0, [1]) == [1]
     link = hold.links[0]
     assert (link.delivered, link.lost, link.dropped(1)) == (1, 0, False)
+
+
+def test_what_was_acknowledged_and_then_withdrawn_is_not_dropped_any_more() -> None:
+    hold = wall()
+    put(hold, 1)
+    hold.release(0.0)
+    assert hold.acknowledge(0, [1]) == [1]
+    hold.withdraw(0, 1, 0.5)
+    put_in_force(hold, add(hold.plan, hold.moment(1.0), None, fault(type="drop"), "drop"), 1.0)
+    assert not hold.submit(0, 1, payload(0, 1), 1.0, 2.0).dropped

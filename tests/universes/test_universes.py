@@ -77,6 +77,7 @@ MET = {
     700123: ([], "commits,limits,order", "verify: due a nanosecond later than the broker had added it up"),
     804672: ([4, 6, 7], "commits,latency,limits", "the world: calls ended while the broker stood still"),
     804468: ([1, 2], "limits,order", "verify: withdrawn again, and its agent had the first copy"),
+    903871: ([3, 5, 6], "limits,order", "acknowledged, could not be kept, and dropped when it came again"),
     412927: ([1, 4, 5, 6], "delays,limits", "the disk: a crash damaged pages that nobody was writing"),
     829: ([3, 4, 5, 9, 10, 101], "limits,order", "verify: all plays on record, agents dead, feedback not"),
 }
