@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+LOOK = 0.2  # seconds; a signal that the system gives to another thread wakes nobody who could see to it
 
 
 class Session(Protocol):
@@ -38,7 +40,10 @@ def complete(session: Session, loop: asyncio.AbstractEventLoop) -> None:
             loop.call_soon_threadsafe(session.interrupt)
 
     with ThreadPoolExecutor(1, "emulation") as pool, _on_signals(interrupt):
-        pool.submit(run).result()
+        running = pool.submit(run)
+        while not wait({running}, LOOK).done:
+            pass
+        running.result()
 
 
 @contextmanager

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from edgefw.scenario.model import Scenario
     from edgefw.scenario.setup import Setup
 
-READY_SECONDS = 30.0  # for a service to be ready, and
+READY_SECONDS = 60.0  # for a service to be ready, and
 READY_SECONDS_EACH = 2.0  # more for each one that starts at the same time
 SCORE_SECONDS = 330.0  # for the observer to find the best fixed point after the last play, with some to spare
 
