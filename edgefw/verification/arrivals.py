@@ -65,8 +65,8 @@ def check_arrivals(recorded: Recorded) -> tuple[str, ...]:
 def _known_rounds(broker: BrokerAgain, recorded: Recorded) -> int:
     """Return up to which recorded round the account knows of every feedback.
 
-    By the wall clock an agent submits some rounds at a time. If it dies when all plays are on record, nobody
-    submits again which of them could not be kept.
+    By the wall clock an agent submits some rounds at a time. Where one of them could not be kept, and later
+    ones could, an account that ends then has no feedback of it: it is known up to there.
     """
     at_a_time = UNANSWERED if recorded.setup.scenario.clock == "wall" else 1
     last = dict.fromkeys(range(recorded.setup.n), 0)

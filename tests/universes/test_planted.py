@@ -72,9 +72,9 @@ FOUND: dict[str, tuple[int, Collection[int], str]] = {
     ),
     "nobody goes back for a neighbour that is behind": (1017, [9, 101], "delays,latency,limits"),
     "an agent that comes back is not told that the run is complete": (
-        1064,
-        [4, 6, 101],
-        "delays,limits,order",
+        1391,
+        [1, 2, 4, 6, 7, 8, 101],
+        "commits",
     ),
 }
 

@@ -80,6 +80,14 @@ MET = {
     903871: ([3, 5, 6], "limits,order", "acknowledged, could not be kept, and dropped when it came again"),
     412927: ([1, 4, 5, 6], "delays,limits", "the disk: a crash damaged pages that nobody was writing"),
     829: ([3, 4, 5, 9, 10, 101], "limits,order", "verify: all plays on record, agents dead, feedback not"),
+    6523: ([2, 4, 5, 101, 103], "latency,limits,order", "the same: when the run started was forgotten"),
+    7583: ([2, 3, 4, 5, 6, 101, 103, 104], "delays,limits", "the same: used, then never accepted again"),
+    7898: ([1, 6, 9, 101], "latency,limits,order", "the same: when the run started was forgotten"),
+    10320: ([1, 4, 104], "limits", "the same: due, and forgotten with a kill"),
+    10327: ([1, 101], "limits,order", "the same: when the run started was forgotten"),
+    11211: ([1, 2, 101], "limits", "the same: due, and forgotten with a kill"),
+    842: ([2, 3, 4, 101], "latency,limits,order", "the same: when the run started was forgotten"),
+    11691: ([2, 101], "latency,limits,order", "the same: when the run started was forgotten"),
 }
 
 

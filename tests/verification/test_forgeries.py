@@ -13,7 +13,7 @@ import whole_run
 from forger import Forger, at_once, earlier, later, never
 
 from edgefw.commands import verify as command
-from edgefw.core.account import Kind
+from edgefw.core.account import UNANSWERED, Kind
 from edgefw.errors import RecordError, UnverifiedError
 from edgefw.page.folder import read_story
 from edgefw.verification.record import read
@@ -202,6 +202,28 @@ def test_a_changed_account_is_refused(
     round_ = "" if s is None else f" AND round = {s}"
     forger.sql(f"{change} WHERE kind = {int(kind)} AND agent = {agent}{round_}")
     refusal(forger)
+
+
+def forget(forger: Forger, s: int) -> None:
+    """Delete all that the account has of a feedback."""
+    forger.sql("DELETE FROM account WHERE agent = 1 AND round = ? AND kind != 2", (s,))
+
+
+def test_an_account_without_a_feedback_is_refused(forger: Forger) -> None:
+    forget(forger, ROUNDS - UNANSWERED)
+    refusal(forger)
+
+
+def test_an_account_that_lacks_one_of_the_last_feedbacks_is_taken_for_one_that_ends_there(
+    forger: Forger,
+) -> None:
+    """By the wall clock, as some are under way at a time."""
+    forget(forger, ROUNDS - 1)
+    if is_wall(forger.folder):
+        with pytest.raises(UnverifiedError, match=f"arrivals were checked up to round {ROUNDS - 2}"):
+            command.run(str(forger.folder.path))
+    else:
+        refusal(forger)
 
 
 def test_every_change_is_on_record_with_who_made_it_and_what_it_was(honest: RunFolder) -> None:

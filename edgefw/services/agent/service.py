@@ -200,9 +200,7 @@ class AgentService:
             if self._memory.is_due(t):
                 self._memory.keep(t, *self._snapshot().parts())
         await self._collect(self._config.rounds)
-        self._live.set()
-        self._at_once = True
-        self._broker.receipt()()
+        self._use_no_more()
         log.info("played all %d rounds", self._config.rounds)
 
     async def _recall(self, group: asyncio.TaskGroup) -> None:
@@ -278,21 +276,40 @@ class AgentService:
         self._round = play.t
         self._inbox.submitted(play.t, loop_time())
         await self._submit(play.t, Submission(encode_feedback(feedback), norm), group)
+        outstanding = self._inbox.outstanding  # before anything is waited for: it is that of the round
         self._metrics.round.set(play.t)
         self._metrics.local_loss.set(local_loss)
         self._show_missing()
         self._metrics.total_delay.set(self._inbox.total_delay)
+        if play.t == self._config.rounds:
+            await self._all_answered()
         await self._room_to_report()
         self._observer.report(
             play.t,
             play.point,
             local_loss=local_loss,
             arrivals=sorted(feedback.round for feedback in used),
-            outstanding=self._inbox.outstanding,
+            outstanding=outstanding,
             messages=self._neighbours.messages,
             sent_bytes=self._neighbours.sent_bytes,
             late=late,
         )
+
+    async def _all_answered(self) -> None:
+        """Return when the broker has all feedback for good.
+
+        Only then is the last play reported: once all plays are on record, an agent that was killed does not
+        play on, and what the broker lacks would never be submitted again.
+        """
+        self._use_no_more()  # else a broker that is full of what has come would never have room
+        for _ in range(UNANSWERED):
+            await self._room.acquire()
+
+    def _use_no_more(self) -> None:
+        """Acknowledge feedback as it comes, and what has come: no sweep will use it."""
+        self._live.set()
+        self._at_once = True
+        self._broker.receipt()()
 
     async def _room_to_report(self) -> None:
         """Wait while so many plays are not recorded that no more can be kept."""

@@ -11,17 +11,20 @@ from agents_in_process import ROUNDS, agents, emulate, hold_of, make_setup
 from told_journal import ToldJournal
 from waiting import eventually
 
+from edgefw.core.account import UNANSWERED
 from edgefw.delays import edits
 from edgefw.delays.body import read_fault
 from edgefw.delays.hold import RoundsHold, Taken, WallHold
 from edgefw.errors import RunOverError
 from edgefw.transport.codec import decode_feedback
+from edgefw.transport.observer_client import ObserverClient
 
 if TYPE_CHECKING:
     from agents_in_process import Agents
 
     from edgefw.delays.entry import Moment
     from edgefw.delays.plan import Plan
+    from edgefw.problem.feasible.base import Real
     from edgefw.scenario.setup import Setup
 
 BAD = 3  # the round whose feedback a garbling broker spoils
@@ -131,6 +134,32 @@ def test_feedback_that_cannot_be_decoded_is_lost_counted_and_the_agent_goes_on(
                 assert sorted(used) == [1, 2, 4, 5]
             else:  # it was acknowledged: the broker does not send it again and again
                 await eventually(lambda: running.broker.sample("delivered_total", agent="0") == ROUNDS)
+
+    asyncio.run(test())
+
+
+def test_the_last_play_is_reported_when_the_broker_has_all_feedback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once it is on record, nobody would submit again what the broker could not keep."""
+
+    async def test() -> None:
+        journal, reported, report = ToldJournal(), dict[int, int](), ObserverClient.report
+
+        def noting(client: ObserverClient, t: int, point: Real, **words: Any) -> None:
+            reported[t] = len(journal.rows())
+            report(client, t, point, **words)
+
+        monkeypatch.setattr(ObserverClient, "report", noting)
+        journal.prompt = False
+        async with agents(lone(**by_time()), journal=journal) as running:
+            await eventually(lambda: running.broker.hold.links[0].count == UNANSWERED)
+            journal.commit()
+            await eventually(lambda: running.broker.sample("delivered_total", agent="0") == ROUNDS)
+            assert running.sample(0, "feedback_outstanding") == 0
+            journal.commit()
+            await running.ended()
+        assert reported[ROUNDS - 1] < ROUNDS  # others do not wait
+        assert reported[ROUNDS] == ROUNDS
+        assert running.recorder.outstanding[ROUNDS, 0] >= 1  # as it was when the round had been played
 
     asyncio.run(test())
 
