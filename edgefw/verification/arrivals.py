@@ -14,6 +14,8 @@ would have been open at its beginning: too many. So sweep u began after a, and s
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from edgefw.core.account import UNANSWERED, Kind
@@ -127,9 +129,11 @@ def _may_differ(broker: BrokerAgain, key: Key, came: int | None, planned: Sequen
 def _check_order(broker: BrokerAgain, rows: Sequence[PlayRow], end: int) -> None:
     """Refuse, by the wall clock, what is used before its release, or long after it was acknowledged."""
     used: dict[Key, int] = {}
+    unseen = _Unseen(broker)
     for row in rows:
         for s in row.arrivals:
-            _check_not_early(broker, row, s, end)
+            if not unseen.may_have_come((row.agent, s)):
+                _check_not_early(broker, row, s, end)
             used[row.agent, s] = row.round
     latest = rows[-1].round if rows else 0
     for (agent, s), acknowledged in broker.acknowledged.items():
@@ -170,8 +174,6 @@ def _check_not_early(broker: BrokerAgain, row: PlayRow, s: int, end: int) -> Non
     key, entry = (row.agent, s), broker.accepted.get((row.agent, row.round))
     accepted = end if entry is None else entry.moment
     place = f"round {row.round}, agent {row.agent}: the feedback of round {s}"
-    if _may_have_come_before(broker, key):
-        return
     if key in broker.dropped and key not in broker.unsure and key not in broker.withdrawn:
         raise RecordError(f"{place} was used, and was dropped")
     moments = (each.get(key) for each in (broker.withdrawn, broker.lost, broker.unsure, broker.released))
@@ -182,21 +184,35 @@ def _check_not_early(broker: BrokerAgain, row: PlayRow, s: int, end: int) -> Non
         raise RecordError(f"{place} was used {(known - accepted) / 1e9:.3f} s or more before it was released")
 
 
-def _may_have_come_before(broker: BrokerAgain, key: Key) -> bool:
-    """Whether a killed broker may have released a feedback that only the next one has on record.
+class _Unseen:
+    """What a killed broker may have released that only the next one has on record.
 
     It gives out what is due at once, also where that is on no disk yet. Only what its agent had open when it
     was killed can have gone that way: the first that are accepted afterwards. Where the next one was killed,
     too, that it began may be on no record: what it accepted was told by the one after it.
     """
-    entry = broker.accepted.get(key)
-    if entry is None:
-        return False
-    before = [each for (i, _), each in broker.accepted.items() if i == key[0] and each.moment < entry.moment]
-    if broker.recalled(entry):
-        return sum(map(broker.recalled, before)) < UNANSWERED
-    begun = broker.begun_before(entry.moment)
-    return begun is not None and sum(each.moment > begun for each in before) < UNANSWERED
+
+    def __init__(self, broker: BrokerAgain) -> None:
+        self._broker = broker
+        self._moments: dict[int, list[int]] = {}  # of all acceptances of an agent, in order,
+        self._recalled: dict[int, list[int]] = {}  # and of those that were told from a journal
+        for entry in sorted(broker.accepted.values(), key=attrgetter("moment")):
+            self._moments.setdefault(entry.agent, []).append(entry.moment)
+            if broker.recalled(entry):
+                self._recalled.setdefault(entry.agent, []).append(entry.moment)
+
+    def may_have_come(self, key: Key) -> bool:
+        """Whether a feedback may have come before it was accepted by the broker that is on record."""
+        entry = self._broker.accepted.get(key)
+        if entry is None:
+            return False
+        if self._broker.recalled(entry):
+            return bisect_left(self._recalled[entry.agent], entry.moment) < UNANSWERED
+        begun, moments = self._broker.begun_before(entry.moment), self._moments[entry.agent]
+        return (
+            begun is not None
+            and bisect_left(moments, entry.moment) - bisect_right(moments, begun) < UNANSWERED
+        )
 
 
 def _must_be_used_by(broker: BrokerAgain, agent: int, s: int, acknowledged: int) -> int:
