@@ -308,11 +308,13 @@ class BrokerAgain:
     def _hold_again(self) -> None:
         """Hold what may not have been given out unseen: then it comes by the plan of the broker that goes on.
 
-        So it is among the arrivals of two rounds, and either is believed.
+        So it is among the arrivals of two rounds, and either is believed. What its journal knows to be over
+        and done with it does not hold.
         """
         doubted, self._in_doubt = self._in_doubt, []
+        held_again = self.accepted.keys() - self.unknown
         for held in doubted:
-            if isinstance(self.hold, RoundsHold) and (held.agent, held.round) in self.accepted:
+            if isinstance(self.hold, RoundsHold) and (held.agent, held.round) in held_again:
                 self.hold.hold_again(held)
 
     def _collect_unseen(self, begun: int) -> None:

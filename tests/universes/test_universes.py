@@ -87,6 +87,11 @@ MET = {
     10327: ([1, 101], "limits,order", "the same: when the run started was forgotten"),
     11211: ([1, 2, 101], "limits", "the same: due, and forgotten with a kill"),
     842: ([2, 3, 4, 101], "latency,limits,order", "the same: when the run started was forgotten"),
+    2003182: (
+        [3, 4, 5, 10],
+        "commits,delays,latency,limits",
+        "verify: dropped unseen, by a plan that nobody knows any more: no broker held it again",
+    ),
     11691: ([2, 101], "latency,limits,order", "the same: when the run started was forgotten"),
 }
 
