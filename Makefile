@@ -11,7 +11,7 @@ UNIVERSES := PYTHONPATH=tests/support $(BIN)/python -m universes
 up: $(PROGRAM)       ## run the default scenario: a network of processes, for about a minute
 	$(BIN)/edgefw up
 
-test: beside alone   ## run the tests: about twelve minutes
+test: beside alone   ## run the tests: about eight minutes
 
 # Several at a time; what measures or fills the machine has it to itself, after the rest.
 beside: install
