@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import playback
 import pytest
@@ -15,7 +16,8 @@ from edgefw.delays.plan import plan_to_json
 from edgefw.errors import RecordError
 from edgefw.records import PlayRow
 from edgefw.scenario.plan import scenario_plan
-from edgefw.verification.broker import SECOND, BrokerAgain
+from edgefw.verification import arrivals
+from edgefw.verification.broker import SECOND, BrokerAgain, Key
 from edgefw.verification.outstanding import check_outstanding
 
 SCENARIO = playback.scenario(clock="wall", pace="60ms", delays=[])
@@ -337,3 +339,31 @@ def test_a_broker_may_add_up_to_a_moment_that_is_a_little_before_the_replays(
     else:
         with pytest.raises(RecordError, match="released though it was not due"):
             BrokerAgain(late, account).run(account)
+
+
+class Walked(dict[Key, Entry]):
+    """Acceptances that count how often all of them are gone through."""
+
+    walks = 0
+
+    def values(self) -> Any:
+        self.walks += 1
+        return super().values()
+
+    def items(self) -> Any:
+        self.walks += 1
+        return super().items()
+
+
+@pytest.mark.parametrize("rounds", [4, 40])
+def test_acceptances_are_gone_through_as_often_in_a_long_run_as_in_a_short_one(rounds: int) -> None:
+    seconds = [each * SECOND for each in range(1, rounds + 1)]
+    told = [each for s, at in enumerate(seconds, 1) for each in (accepted(at, s), released(at + 5000, s, at))]
+    late = playback.scenario(clock="wall", pace="60ms", delays=[], algorithm={"horizon": rounds})
+    account = [*begun(0), *told]
+    broker = BrokerAgain(late, account)
+    broker.run(account)
+    broker.accepted = walked = Walked(broker.accepted)
+    rows = [PlayRow(t, 0, 0.0, 0.0, (t - 1,) if t > 1 else (), 1, None) for t in range(1, rounds + 1)]
+    arrivals._check_order(broker, rows, account[-1].moment)
+    assert walked.walks == 1
